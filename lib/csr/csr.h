@@ -2,6 +2,7 @@
 #ifndef MACKO_CSR_H
 #define MACKO_CSR_H
 
+#include "core/cost.h"
 #include "core/facts.h"
 #include "core/row_source.h"
 #include "csr/csr_facts.h"
@@ -10,8 +11,27 @@
 enum { ROW_PTR, COLS, VALUES, SECTIONS };
 
 /* LONG_ROWS is how many entries a row must have on average for CSR_WIDTH entries at a time to be faster where the matrix is in a
- * cache; elsewhere half as many are enough. CSR_GROUP is the most vectors of a pass. */
-enum { LONG_ROWS = 7, CSR_WIDTH = 4, CSR_GROUP = 4 };
+ * cache; elsewhere half as many are enough, and SHORT_ROWS where rows are uneven. CSR_GROUP is the most vectors of a pass. */
+enum { LONG_ROWS = 7, SHORT_ROWS = 2, CSR_WIDTH = 4, CSR_GROUP = 4 };
+
+/* So many rows take the same number of steps of CSR_WIDTH entries, if that is at most CSR_STEPS and all together take at most
+ * CSR_WASTE of them in vain, in a matrix of more than CSR_FEW rows: of fewer a processor has learnt how long each is. */
+enum { CSR_BLOCK = 32, CSR_STEPS = 4, CSR_WASTE = CSR_BLOCK * 3 / 4, CSR_FEW = MACKO_LEARNT_ROWS * 5 / 4 };
+
+/* Tells whether a block of rows does, whose longest row takes `most` steps and all rows together `all`, and counts what is taken in
+ * vain. A row that takes another number of steps than the one before is not foreseen by a processor, which costs more than that. */
+static inline int macko_csr_one_number(int64_t most, int64_t all, int64_t *waste)
+{
+  *waste = CSR_BLOCK * most - all;
+  return most <= CSR_STEPS && *waste <= CSR_WASTE;
+}
+
+/* Tells whether rows are uneven of which so many were looked at and so many had another length than the one before: then the loops
+ * for long rows pay for short ones, too. */
+static inline int macko_csr_uneven(int64_t nrows, int64_t nnz, int64_t looked_at, int64_t changes)
+{
+  return nrows > CSR_FEW && nnz >= SHORT_ROWS * nrows && 4 * changes >= looked_at;
+}
 
 /* These are functions of the format (core/format.h): those that write sections, and the product. */
 macko_status macko_csr_encode(macko_findings *found, macko_matrix *m, macko_error *err);

@@ -48,32 +48,53 @@ static void add_length(macko_csr_lengths *lengths, int64_t length)
   lengths->rows++, lengths->entries += n, lengths->squares += n * n;
 }
 
-/* A row whose number of steps is not foreseen ends its loop where the processor did not expect it. */
+/* What is counted of rows that are looked at: how many had another length than the one before or its columns, and how many are
+ * not foreseen, one entry a step and CSR_WIDTH. */
+typedef struct {
+  int64_t changes, alike, missed, missed_wide;
+  foresight f, f_wide;
+} row_counts;
+
+/* Counts at most CSR_BLOCK rows of a view that begins at row `first`. A row whose number of steps is not foreseen ends its loop where the
+ * processor did not expect it, unless all rows of a block take one number, where they do: then steps in vain count as a quarter of
+ * that each. */
+static void count_rows(const macko_csr *a, int64_t first, int64_t from, int64_t to, int in_blocks,
+                       row_counts *c)
+{
+  int64_t most = 0, all = 0, missed = 0, waste;
+  for (int64_t i = from; i < to; i++) {
+    const int64_t length = macko_csr_row(a, i + 1) - macko_csr_row(a, i), steps = (length + CSR_WIDTH - 1) / CSR_WIDTH;
+    const int64_t before = i > first ? macko_csr_row(a, i) - macko_csr_row(a, i - 1) : length;
+    c->changes += length != before;
+    c->alike += i > first && length == before && macko_csr_alike(a, i - 1);
+    c->missed += misses(&c->f, length), missed += misses(&c->f_wide, steps);
+    most = steps > most ? steps : most, all += steps;
+  }
+  c->missed_wide += in_blocks && to - from == CSR_BLOCK && macko_csr_one_number(most, all, &waste) ? waste / 4 : missed;
+}
+
+/* Looks at rows in blocks, as products take them. */
 static macko_csr_rows_seen host_rows(void *context)
 {
   enum { STRETCH = MACKO_CSR_STRETCH, EVERY = MACKO_CSR_EVERY };
   const macko_findings *found = context;
-  const int64_t nrows = found->csr->nrows, step = entries_of_step(found->csr, macko_found_nnz(found));
+  const int64_t nrows = found->csr->nrows, nnz = macko_found_nnz(found);
   macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_assembly room = {0};
   macko_csr a;
-  foresight f = {0};
-  int64_t missed = 0, alike = 0, before = 0;
-  macko_csr_rows_seen seen = {0, 0, {0, 0, 0}};
+  row_counts c = {0};
+  macko_csr_rows_seen seen = {0, 0, 0, {0, 0, 0}};
   for (int64_t first = 0; first < nrows; first += EVERY) {
     const int64_t past = first + STRETCH < nrows ? first + STRETCH : nrows;
     if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break; /* the next pass over the rows tells why */
-    for (int64_t i = first; i < past; i++) {
-      const int64_t length = macko_csr_row(&a, i + 1) - macko_csr_row(&a, i), steps = (length + step - 1) / step;
-      missed += misses(&f, steps);
-      alike += i > first && steps == before && macko_csr_alike(&a, i - 1);
-      before = steps;
-      add_length(&seen.lengths, length);
-    }
+    for (int64_t i = first; i < past; i += CSR_BLOCK) count_rows(&a, first, i, i + CSR_BLOCK < past ? i + CSR_BLOCK : past, nrows > CSR_FEW, &c);
+    for (int64_t i = first; i < past; i++) add_length(&seen.lengths, macko_csr_row(&a, i + 1) - macko_csr_row(&a, i));
   }
   macko_free_assembly(&room);
   const double looked_at = (double)seen.lengths.rows;
-  if (looked_at > 0) seen.missed = (double)missed / looked_at * (double)nrows, seen.alike = (double)alike / looked_at;
+  seen.uneven = macko_csr_uneven(nrows, nnz, (int64_t)seen.lengths.rows, c.changes);
+  const int64_t missed = seen.uneven || entries_of_step(found->csr, nnz) > 1 ? c.missed_wide : c.missed;
+  if (looked_at > 0) seen.missed = (double)missed / looked_at * (double)nrows, seen.alike = (double)c.alike / looked_at;
   return seen;
 }
 
@@ -90,7 +111,7 @@ static macko_csr_rows_seen look_at_rows(const macko_facts *f, const macko_option
 {
   const macko_csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
   const int counts = shared || options->target == MACKO_TARGET_GPU || f->csr->nrows > MACKO_LEARNT_ROWS;
-  if (!ask || !counts) return (macko_csr_rows_seen){0, 0, {0, 0, 0}};
+  if (!ask || !counts) return (macko_csr_rows_seen){0, 0, 0, {0, 0, 0}};
   macko_csr_rows_seen seen = ask->rows(f->context);
   if (!shared || seen.alike < CSR_SHARE) seen.alike = 0;
   return seen;
@@ -139,11 +160,11 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
   /* Vectors have the type of values as a rule: for those of f64 and f32 there are loops with AVX2, which short rows of f32 gain
    * less from, and a GPU nothing. */
-  const int steps = options->target == MACKO_TARGET_CPU && entries_of_step(a, nnz) > 1;
+  const macko_csr_rows_seen seen = look_at_rows(f, options, macko_csr_reads_shared(options, plan, a->nrows, a->ncols, nnz));
+  const int steps = options->target == MACKO_TARGET_CPU && (seen.uneven || entries_of_step(a, nnz) > 1);
   const int wide = size >= 4 && (a->value_type == MACKO_F64 || steps);
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  const macko_csr_rows_seen seen = look_at_rows(f, options, macko_csr_reads_shared(options, plan, a->nrows, a->ncols, nnz));
-  const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
+  const double miss = seen.uneven || entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
   const double uneven = uneven_entries(a, &seen.lengths) * cost->csr_uneven;
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss + uneven +
                (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;

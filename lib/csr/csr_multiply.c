@@ -64,7 +64,7 @@ ALIGNED_LOOPS static void multiply_plain(const macko_matrix *m, const double *x,
 /* A matrix for the loops with AVX2: f64 or f32 values and 32-bit columns, which is what solvers multiply most. */
 typedef struct {
   macko_type row_ptr_type;
-  int64_t nnz;
+  int64_t nrows, nnz;
   const void *row_ptr;
   const int32_t *cols;
   const void *values;
@@ -82,7 +82,8 @@ enum { CACHED_BYTES = 16 << 20 };
 /* Gives that view of a matrix that has such types. */
 static csr_view view_of(const macko_matrix *m)
 {
-  return (csr_view){m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
+  const macko_section *s = m->sections;
+  return (csr_view){s[ROW_PTR].type, m->nrows, m->nnz, s[ROW_PTR].data, s[COLS].data, s[VALUES].data};
 }
 
 /* Tells whether the matrix is likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen
@@ -103,11 +104,25 @@ int macko_csr_wide_rows(int64_t nrows, int64_t nnz, int64_t bytes)
 #endif
 }
 
+/* Gives the groups of rows that share columns, or NULL. */
+static const csr_shared *shared_of(const macko_matrix *m)
+{
+  const csr_prepared *prepared = m->prepared;
+  return prepared && prepared->shared.marks ? &prepared->shared : NULL;
+}
+
+/* Tells whether rows are short and uneven. */
+static int uneven_of(const macko_matrix *m)
+{
+  const csr_prepared *prepared = m->prepared;
+  return prepared && prepared->uneven;
+}
+
 /* Tells whether the loops with AVX2 take this matrix and this product. */
 static int has_wide(const macko_matrix *m, const macko_product *p)
 {
 #if MACKO_HAS_X86_64
-  if (!macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes)) return 0;
+  if (!(uneven_of(m) && macko_has_avx2()) && !macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes)) return 0;
   return p->op == MACKO_OP_N && m->sections[COLS].type == MACKO_I32 &&
          (m->plan.stored_type == MACKO_F32 ? p->vector_type == MACKO_F64 || p->vector_type == MACKO_F32
                                            : m->plan.stored_type == MACKO_F64 && p->vector_type == MACKO_F64);
@@ -122,12 +137,13 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
 {
 #if MACKO_HAS_X86_64
   const csr_view a = view_of(m);
+  const csr_shared *shared = shared_of(m);
   const int kind = m->plan.stored_type == MACKO_F64 ? 0 : p->vector_type == MACKO_F64 ? 1 : 2;
   if (!has_wide(m, p)) return 0;
   for (int64_t j = 0, group; j < p->k; j += group) {
     const macko_product q = macko_product_from(p, j);
-    group = m->prepared ? 1 : p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
-    if (m->prepared) csr_shared_kernels[kind][!is_cached(m)](&a, m->prepared, &q, from, to);
+    group = shared ? 1 : p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
+    if (shared) csr_shared_kernels[kind][!is_cached(m)](&a, shared, &q, from, to);
     else csr_kernels[kind][!is_cached(m)][group / 2](&a, &q, from, to);
   }
   return 1;
@@ -166,7 +182,7 @@ static int64_t multiply_side_by_side(const macko_matrix *m, const macko_product 
 #if MACKO_HAS_X86_64
   const int parts = macko_parts(m->nnz);
   const macko_cut columns = {.n = m->ncols};
-  const int few = m->prepared ? CSR_WIDTH : 3; /* of fewer vectors one by one is as fast */
+  const int few = shared_of(m) ? CSR_WIDTH : 3; /* of fewer vectors one by one is as fast */
   const int64_t bytes = (m->ncols + 1) * (int64_t)sizeof(csr_vector), least = bytes <= macko_machine_caches().middle ? 4 : 16;
   if (p->k < few || m->nnz < least * m->ncols || p->vector_type != MACKO_F64 || !has_wide(m, p)) return 0;
   csr_packing c = {.a = view_of(m), .stored = m->plan.stored_type};

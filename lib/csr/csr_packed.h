@@ -22,23 +22,27 @@ static MACKO_AVX2 void csr_pack(void *context, int part, int64_t from, int64_t t
   for (int64_t i = from; i < to; i++) c->side_by_side[i] = (csr_vector){x[0][i], x[1][i], x[2][i], x[3][i]};
 }
 
+/* Gives four times the same. */
+static inline __attribute__((always_inline)) MACKO_AVX2 csr_vector csr_same(double value)
+{
+  return (csr_vector){value, value, value, value};
+}
+
 /* Gives the sums over entries p to end - 1 of four vectors, in the order and with the roundings of csr_row, whose lanes are here
  * one after another: a product of several vectors has the bits of one of each. */
 static inline __attribute__((always_inline)) MACKO_AVX2 csr_vector csr_packed_row(macko_type stored, const void *values,
                                                                                   const int32_t *cols, const csr_vector *x,
                                                                                   int64_t p, int64_t end)
 {
-  typedef int64_t integers __attribute__((vector_size(8 * CSR_WIDTH)));
   csr_vector lane[CSR_WIDTH] = {{0}};
   if (p >= end) return lane[0];
   for (; p < end - CSR_WIDTH; p += CSR_WIDTH)
 #pragma GCC unroll 4
-    for (int t = 0; t < CSR_WIDTH; t++) lane[t] += macko_float_at(stored, values, p + t) * x[cols[p + t]];
+    for (int t = 0; t < CSR_WIDTH; t++) lane[t] = csr_fma(csr_same(macko_float_at(stored, values, p + t)), x[cols[p + t]], lane[t]);
 #pragma GCC unroll 4
   for (int t = 0; t < CSR_WIDTH; t++) {
-    const int64_t there = -(int64_t)(t < end - p);
-    const csr_vector terms = macko_float_at(stored, values, p + t) * x[cols[p + t]];
-    lane[t] += (csr_vector)((integers)terms & (integers){there, there, there, there});
+    const csr_vector next = csr_fma(csr_same(macko_float_at(stored, values, p + t)), x[cols[p + t]], lane[t]);
+    lane[t] = csr_first(t < end - p ? CSR_WIDTH : 0, next, lane[t]);
   }
   return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }

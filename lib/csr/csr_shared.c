@@ -82,30 +82,54 @@ int macko_csr_reads_shared(const macko_options *options, const macko_plan *plan,
 }
 
 /* Allocates room for so many groups with so many columns, whose sizes are copied. */
-static csr_shared *new_shared(int64_t nrows, const uint8_t *sizes, int64_t groups, int64_t ncols)
+static csr_prepared *new_shared(int64_t nrows, const uint8_t *sizes, int64_t groups, int64_t ncols)
 {
   const size_t marks = ((size_t)(nrows / CSR_MARK) + 1) * sizeof(csr_mark), cols = (size_t)(ncols + CSR_WIDTH) * sizeof(int32_t);
-  const size_t bytes = sizeof(csr_shared) + marks + cols + (size_t)groups;
-  csr_shared *s = macko_zeros(bytes);
-  if (!s) return NULL;
-  s->marks = (csr_mark *)(s + 1), s->cols = (int32_t *)((char *)(s + 1) + marks), s->rows = (uint8_t *)(s + 1) + marks + cols;
-  memcpy(s->rows, sizes, (size_t)groups);
-  return s;
+  const size_t bytes = sizeof(csr_prepared) + marks + cols + (size_t)groups;
+  csr_prepared *p = macko_zeros(bytes);
+  if (!p) return NULL;
+  p->shared.marks = (csr_mark *)(p + 1), p->shared.cols = (int32_t *)((char *)(p + 1) + marks);
+  p->shared.rows = (uint8_t *)(p + 1) + marks + cols;
+  memcpy(p->shared.rows, sizes, (size_t)groups);
+  return p;
 }
 
-/* New values leave the pattern as it is, and so what has been prepared. */
+/* Tells whether the rows of a matrix are short and uneven: a sixteenth of them is looked at. */
+static int looks_uneven(const macko_matrix *m, const macko_csr *a)
+{
+  int64_t looked_at = 0, changes = 0;
+  if (m->options.target != MACKO_TARGET_CPU || !macko_csr_uneven(m->nrows, m->nnz, 0, 0)) return 0;
+  for (int64_t first = 0; first < a->nrows; first += MACKO_CSR_EVERY)
+    for (int64_t i = first; i < first + MACKO_CSR_STRETCH && i + 1 < a->nrows; i++, looked_at++)
+      changes += macko_csr_row(a, i + 2) - macko_csr_row(a, i + 1) != macko_csr_row(a, i + 1) - macko_csr_row(a, i);
+  return macko_csr_uneven(m->nrows, m->nnz, looked_at, changes);
+}
+
+/* Makes the groups. */
+static macko_status prepare_shared(macko_matrix *m, const macko_csr *a, macko_error *err)
+{
+  int64_t groups, ncols;
+  uint8_t *sizes = malloc((size_t)m->nrows);
+  if (sizes) cut_groups(a, sizes, &groups, &ncols);
+  csr_prepared *p = sizes ? new_shared(m->nrows, sizes, groups, ncols) : NULL;
+  free(sizes);
+  if (!p) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the columns that %lld rows share", (long long)m->nrows);
+  fill_groups(a, groups, &p->shared);
+  m->prepared = p;
+  return MACKO_OK;
+}
+
+/* New values leave the pattern as it is, and so what has been prepared. Rows long enough for the loops go by them, even or not. */
 macko_status macko_csr_prepare(macko_matrix *m, macko_error *err)
 {
   const macko_csr a = csr_of(m);
-  int64_t groups, ncols;
-  if (m->prepared || !macko_csr_reads_shared(&m->options, &m->plan, m->nrows, m->ncols, m->nnz) || !looks_shared(&a))
-    return MACKO_OK;
-  uint8_t *sizes = malloc((size_t)m->nrows);
-  if (sizes) cut_groups(&a, sizes, &groups, &ncols);
-  csr_shared *s = sizes ? new_shared(m->nrows, sizes, groups, ncols) : NULL;
-  free(sizes);
-  if (!s) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the columns that %lld rows share", (long long)m->nrows);
-  fill_groups(&a, groups, s);
-  m->prepared = s;
+  const int wide = macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes);
+  csr_prepared *p;
+  if (m->prepared) return MACKO_OK;
+  if (macko_csr_reads_shared(&m->options, &m->plan, m->nrows, m->ncols, m->nnz) && looks_shared(&a)) return prepare_shared(m, &a, err);
+  if (wide || !looks_uneven(m, &a)) return MACKO_OK;
+  m->prepared = p = macko_zeros(sizeof *p);
+  if (!p) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for what is noted of %lld rows", (long long)m->nrows);
+  p->uneven = 1;
   return MACKO_OK;
 }

@@ -13,18 +13,25 @@ typedef struct {
   int64_t row, group, col;
 } csr_mark;
 
-/* What is prepared of a matrix, in one allocation: this, the marks, the columns of all groups and some more behind them, as
- * CSR_WIDTH are read at a time, and the rows of each group. */
+/* The groups of a matrix: the marks, the columns of all groups and some more behind them, as CSR_WIDTH are read at a time, and the
+ * rows of each group. All are NULL where few rows share columns. */
 typedef struct {
   csr_mark *marks;
   int32_t *cols;
   uint8_t *rows;
 } csr_shared;
 
+/* What is prepared of a matrix, in one allocation with what the groups point to; and whether its rows are short and uneven, so that
+ * products take them by loops for longer ones. */
+typedef struct {
+  csr_shared shared;
+  int uneven;
+} csr_prepared;
+
 /* Groups are made where at least this share of the sampled rows have the columns of the row before. */
 #define CSR_SHARE 0.3
 
-/* Sets m->prepared to the groups of the matrix, or leaves it NULL where few rows share columns or no loop would read them. This is
+/* Sets m->prepared, or leaves it NULL where few rows share columns, or no loop would read these, and rows are long or even. This is
  * `prepare` of format csr. Errors: OUT_OF_MEMORY. */
 macko_status macko_csr_prepare(macko_matrix *m, macko_error *err);
 

@@ -6,8 +6,6 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_group(csr_kind 
                                                                        const int32_t *cols, const void *x, int64_t n,
                                                                        csr_vector *sum)
 {
-  typedef int64_t integers __attribute__((vector_size(8 * CSR_WIDTH)));
-  const integers count = {0, 1, 2, 3};
   const int64_t size = k.stored == MACKO_F64 ? 8 : 4;
   int64_t p = 0;
   csr_vector v, at;
@@ -19,15 +17,14 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_group(csr_kind 
       const char *of_row = values + (r * n + p) * size;
       if (k.ahead) __builtin_prefetch(of_row + CSR_AHEAD, 0, 2);
       csr_values_at(k.stored, of_row, &v);
-      sum[r] += v * at;
+      sum[r] = csr_fma(v, at, sum[r]);
     }
   }
   csr_x_at(k.vector, x, csr_columns_at(cols + p), &at);
 #pragma GCC unroll 6
   for (int r = 0; r < rows; r++) {
     csr_values_at(k.stored, values + (r * n + p) * size, &v);
-    const csr_vector terms = v * at;
-    sum[r] += (csr_vector)((integers)terms & (count < n - p));
+    sum[r] = csr_first(n - p, csr_fma(v, at, sum[r]), sum[r]);
   }
 }
 

@@ -12,9 +12,10 @@ SECONDS = int(os.environ.get("MACKO_SUITE_SECONDS", 120))
 JOBS = int(os.environ.get("MACKO_SUITE_JOBS", 1))
 OPTIONS = os.environ.get("MACKO_SUITE_OPTIONS", "")
 KEEP = os.environ.get("MACKO_SUITE_KEEP")
-# From the widest: every matrix whose type options choose and every AIJ that the code itself asks for; the latter alone.
+# From the widest: every matrix whose type options choose and every AIJ that the code itself asks for; the latter alone. On a GPU what
+# the code asks for would stand on AIJ, so that it is left out first.
 CODE = "-mat_seqaij_type seqaij{0}"
-SWAPS = {"options": "-mat_type aij{0} -dm_mat_type aij{0} " + CODE, "code": CODE}
+SWAPS = {"options": "-mat_type aij{0} -dm_mat_type aij{0} " + ("" if GPU else CODE), "code": CODE}
 # What aijmacko adds to views (petsc/view.c).
 OUR_LINES = re.compile(r"^ *((off-)?diagonal block: +)?(format \w+, |because: |bytes \d.*CSR/this|a product: predicted |"
                        r"encoded \d+.* times in |encoding pays after |products are not faster than with csr|"
