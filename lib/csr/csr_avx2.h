@@ -192,12 +192,12 @@ static MACKO_AVX2 int csr_steps(const csr_view *a, int ahead, int64_t i)
   if (past > a->nnz - CSR_WIDTH * CSR_STEPS || entries > CSR_BLOCK * CSR_WIDTH * CSR_STEPS) return 0;
   if (a->row_ptr_type == MACKO_I32) csr_count(MACKO_I32, a->row_ptr, i, &most, &all);
   else csr_count(MACKO_I64, a->row_ptr, i, &most, &all);
-  return macko_csr_one_number(most, all, &waste) && (waste || ahead) ? (int)most : 0;
+  return macko_csr_one_number(most, all, ahead, &waste) ? (int)most : 0;
 }
 
 /* Multiplies rows from .. to - 1, CSR_BLOCK at a time where that is faster. */
-static void csr_blocks(int ahead, csr_kernel *rows, csr_block_kernel *block, const csr_view *a, const macko_product *q, int64_t from,
-                       int64_t to)
+static void csr_blocks(int ahead, csr_kernel *rows, csr_block_kernel *block, const csr_view *a, const macko_product *q,
+                       int64_t from, int64_t to)
 {
   for (int64_t i = from, steps; i + CSR_BLOCK <= to; i += CSR_BLOCK) {
     if (!(steps = csr_steps(a, ahead, i))) continue;
@@ -208,8 +208,33 @@ static void csr_blocks(int ahead, csr_kernel *rows, csr_block_kernel *block, con
   rows(a, q, from, to);
 }
 
-#define DEFINE(name, stored, vector, ahead, group)   static __attribute__((noinline)) MACKO_AVX2 void name##rows_##group(const csr_view *a, const macko_product *q, int64_t from,                                                                     int64_t to)   {     csr_rows((csr_kind){stored, vector, ahead, group}, a, q, from, to);   }   static __attribute__((noinline)) MACKO_AVX2 void name##block_##group(int steps, const csr_view *a, const macko_product *q,                                                                      int64_t from)   {     const csr_kind k = {stored, vector, ahead, group};     if (steps == 1) csr_block(k, 1, a, q, from);     else if (steps == 2) csr_block(k, 2, a, q, from);     else if (steps == 3) csr_block(k, 3, a, q, from);     else csr_block(k, CSR_STEPS, a, q, from);   }   static void name##group(const csr_view *a, const macko_product *q, int64_t from, int64_t to)   {     if (a->nrows <= CSR_FEW) name##rows_##group(a, q, from, to);     else csr_blocks(ahead, name##rows_##group, name##block_##group, a, q, from, to);   }
-#define DEFINE_GROUPS(name, stored, vector)   DEFINE(name, stored, vector, 0, 1)   DEFINE(name, stored, vector, 0, 2)   DEFINE(name, stored, vector, 0, 4)   DEFINE(name##ahead_, stored, vector, 1, 1)   DEFINE(name##ahead_, stored, vector, 1, 2)   DEFINE(name##ahead_, stored, vector, 1, 4)
+#define DEFINE(name, stored, vector, ahead, group) \
+  static __attribute__((noinline)) MACKO_AVX2 void name##rows_##group(const csr_view *a, const macko_product *q, int64_t from, \
+                                                                      int64_t to) \
+  { \
+    csr_rows((csr_kind){stored, vector, ahead, group}, a, q, from, to); \
+  } \
+  static __attribute__((noinline)) MACKO_AVX2 void name##block_##group(int steps, const csr_view *a, const macko_product *q, \
+                                                                       int64_t from) \
+  { \
+    const csr_kind k = {stored, vector, ahead, group}; \
+    if (steps == 1) csr_block(k, 1, a, q, from); \
+    else if (steps == 2) csr_block(k, 2, a, q, from); \
+    else if (steps == 3) csr_block(k, 3, a, q, from); \
+    else csr_block(k, CSR_STEPS, a, q, from); \
+  } \
+  static void name##group(const csr_view *a, const macko_product *q, int64_t from, int64_t to) \
+  { \
+    if (a->in_blocks) csr_blocks(ahead, name##rows_##group, name##block_##group, a, q, from, to); \
+    else name##rows_##group(a, q, from, to); \
+  }
+#define DEFINE_GROUPS(name, stored, vector) \
+  DEFINE(name, stored, vector, 0, 1) \
+  DEFINE(name, stored, vector, 0, 2) \
+  DEFINE(name, stored, vector, 0, 4) \
+  DEFINE(name##ahead_, stored, vector, 1, 1) \
+  DEFINE(name##ahead_, stored, vector, 1, 2) \
+  DEFINE(name##ahead_, stored, vector, 1, 4)
 DEFINE_GROUPS(csr_doubles_, MACKO_F64, MACKO_F64)
 DEFINE_GROUPS(csr_singles_, MACKO_F32, MACKO_F64)
 DEFINE_GROUPS(csr_floats_, MACKO_F32, MACKO_F32)

@@ -2,6 +2,7 @@
  * is asked for. This is its table of functions, with those that plan, decode and validate. */
 #include "core/cost.h"
 #include "csr/csr.h"
+#include "csr/csr_foresight.h"
 #include "csr/csr_shared.h"
 #include "values/codecs.h"
 
@@ -20,27 +21,6 @@ static int64_t entries_of_step(const macko_csr *a, int64_t nnz)
   return nnz < LONG_ROWS * a->nrows ? 1 : CSR_WIDTH;
 }
 
-/* This stands for the branch predictor of a processor: what came last behind the same four numbers of steps, which grids repeat,
- * or, where these are new, behind the last number. Numbers are kept modulo 256, plus 1; 0 is none. */
-enum { FORESEEN = 4096 };
-typedef struct {
-  uint32_t history; /* the last four numbers, the last one in the low byte */
-  uint32_t known[FORESEEN]; /* the history that an entry of `next` belongs to */
-  uint16_t next[FORESEEN], behind[256];
-} foresight;
-
-/* Gives 1 if that number of steps was not foreseen, and learns from it. */
-static int misses(foresight *f, int64_t steps)
-{
-  const uint16_t number = (uint16_t)((steps & 255) + 1);
-  const uint32_t place = f->history * 0x9e3779b1u >> 20;
-  uint16_t *behind = &f->behind[f->history & 255];
-  const uint16_t expected = f->next[place] && f->known[place] == f->history ? f->next[place] : *behind;
-  f->known[place] = f->history, f->next[place] = *behind = number;
-  f->history = f->history << 8 | (uint32_t)(steps & 255);
-  return expected != number;
-}
-
 /* Adds the length of a row that is looked at. */
 static void add_length(macko_csr_lengths *lengths, int64_t length)
 {
@@ -48,29 +28,27 @@ static void add_length(macko_csr_lengths *lengths, int64_t length)
   lengths->rows++, lengths->entries += n, lengths->squares += n * n;
 }
 
-/* What is counted of rows that are looked at: how many had another length than the one before or its columns, and how many are
- * not foreseen, one entry a step and CSR_WIDTH. */
+/* What is counted of rows that are looked at: how many have the columns of the one before, and how many are not foreseen, one entry
+ * a step, CSR_WIDTH, and in blocks; and how many blocks there are, and how many take one number of steps. */
 typedef struct {
-  int64_t changes, alike, missed, missed_wide;
-  foresight f, f_wide;
+  int64_t alike, missed, missed_wide, missed_in_blocks, blocks, one_number;
+  csr_foresight f, f_wide;
 } row_counts;
 
-/* Counts at most CSR_BLOCK rows of a view that begins at row `first`. A row whose number of steps is not foreseen ends its loop where the
- * processor did not expect it, unless all rows of a block take one number, where they do: then steps in vain count as a quarter of
- * that each. */
-static void count_rows(const macko_csr *a, int64_t first, int64_t from, int64_t to, int in_blocks,
-                       row_counts *c)
+/* Counts at most CSR_BLOCK rows of a view that begins at row `first`. A row whose number of steps is not foreseen ends its loop
+ * where the processor did not expect it; of a block that takes one number steps in vain count as a quarter of that each. */
+static void count_rows(const macko_csr *a, int64_t first, int64_t from, int64_t to, row_counts *c)
 {
   int64_t most = 0, all = 0, missed = 0, waste;
   for (int64_t i = from; i < to; i++) {
     const int64_t length = macko_csr_row(a, i + 1) - macko_csr_row(a, i), steps = (length + CSR_WIDTH - 1) / CSR_WIDTH;
-    const int64_t before = i > first ? macko_csr_row(a, i) - macko_csr_row(a, i - 1) : length;
-    c->changes += length != before;
-    c->alike += i > first && length == before && macko_csr_alike(a, i - 1);
-    c->missed += misses(&c->f, length), missed += misses(&c->f_wide, steps);
+    c->alike += i > first && length == macko_csr_row(a, i) - macko_csr_row(a, i - 1) && macko_csr_alike(a, i - 1);
+    c->missed += csr_misses(&c->f, length), missed += csr_misses(&c->f_wide, steps);
     most = steps > most ? steps : most, all += steps;
   }
-  c->missed_wide += in_blocks && to - from == CSR_BLOCK && macko_csr_one_number(most, all, &waste) ? waste / 4 : missed;
+  const int one_number = to - from == CSR_BLOCK && macko_csr_one_number(most, all, 0, &waste);
+  c->missed_wide += missed, c->missed_in_blocks += one_number ? waste / 4 : missed;
+  c->blocks++, c->one_number += one_number;
 }
 
 /* Looks at rows in blocks, as products take them. */
@@ -87,13 +65,14 @@ static macko_csr_rows_seen host_rows(void *context)
   for (int64_t first = 0; first < nrows; first += EVERY) {
     const int64_t past = first + STRETCH < nrows ? first + STRETCH : nrows;
     if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break; /* the next pass over the rows tells why */
-    for (int64_t i = first; i < past; i += CSR_BLOCK) count_rows(&a, first, i, i + CSR_BLOCK < past ? i + CSR_BLOCK : past, nrows > CSR_FEW, &c);
+    for (int64_t i = first; i < past; i += CSR_BLOCK) count_rows(&a, first, i, i + CSR_BLOCK < past ? i + CSR_BLOCK : past, &c);
     for (int64_t i = first; i < past; i++) add_length(&seen.lengths, macko_csr_row(&a, i + 1) - macko_csr_row(&a, i));
   }
   macko_free_assembly(&room);
   const double looked_at = (double)seen.lengths.rows;
-  seen.uneven = macko_csr_uneven(nrows, nnz, (int64_t)seen.lengths.rows, c.changes);
-  const int64_t missed = seen.uneven || entries_of_step(found->csr, nnz) > 1 ? c.missed_wide : c.missed;
+  const int64_t missed_wide = macko_csr_in_blocks(nrows, c.blocks, c.one_number) ? c.missed_in_blocks : c.missed_wide;
+  seen.uneven = macko_csr_uneven(nrows, nnz, (int64_t)seen.lengths.rows, c.missed);
+  const int64_t missed = seen.uneven || entries_of_step(found->csr, nnz) > 1 ? missed_wide : c.missed;
   if (looked_at > 0) seen.missed = (double)missed / looked_at * (double)nrows, seen.alike = (double)c.alike / looked_at;
   return seen;
 }

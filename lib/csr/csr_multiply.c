@@ -64,45 +64,12 @@ ALIGNED_LOOPS static void multiply_plain(const macko_matrix *m, const double *x,
 /* A matrix for the loops with AVX2: f64 or f32 values and 32-bit columns, which is what solvers multiply most. */
 typedef struct {
   macko_type row_ptr_type;
-  int64_t nrows, nnz;
+  int in_blocks; /* rows are looked at in blocks */
+  int64_t nnz;
   const void *row_ptr;
   const int32_t *cols;
   const void *values;
 } csr_view;
-
-/* Bytes up to which a matrix is taken to stay in a cache between products. */
-enum { CACHED_BYTES = 16 << 20 };
-
-#if MACKO_HAS_X86_64
-#include <immintrin.h>
-#include "csr/csr_avx2.h"
-#include "csr/csr_packed.h"
-#include "csr/csr_together.h"
-
-/* Gives that view of a matrix that has such types. */
-static csr_view view_of(const macko_matrix *m)
-{
-  const macko_section *s = m->sections;
-  return (csr_view){s[ROW_PTR].type, m->nrows, m->nnz, s[ROW_PTR].data, s[COLS].data, s[VALUES].data};
-}
-
-/* Tells whether the matrix is likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen
- * 4). */
-static int is_cached(const macko_matrix *m)
-{
-  return m->plan.bytes < CACHED_BYTES;
-}
-#endif
-
-/* A plain loop wastes less of short rows, which counts where nothing waits for memory. */
-int macko_csr_wide_rows(int64_t nrows, int64_t nnz, int64_t bytes)
-{
-#if MACKO_HAS_X86_64
-  return nnz >= (bytes < CACHED_BYTES ? LONG_ROWS : LONG_ROWS / 2) * nrows && macko_has_avx2();
-#else
-  return (void)nrows, (void)nnz, (void)bytes, 0;
-#endif
-}
 
 /* Gives the groups of rows that share columns, or NULL. */
 static const csr_shared *shared_of(const macko_matrix *m)
@@ -116,6 +83,44 @@ static int uneven_of(const macko_matrix *m)
 {
   const csr_prepared *prepared = m->prepared;
   return prepared && prepared->uneven;
+}
+
+/* Tells whether products look at rows in blocks. */
+static int in_blocks(const macko_matrix *m)
+{
+  const csr_prepared *prepared = m->prepared;
+  return prepared && prepared->in_blocks;
+}
+
+#if MACKO_HAS_X86_64
+#include <immintrin.h>
+#include "csr/csr_avx2.h"
+#include "csr/csr_packed.h"
+#include "csr/csr_together.h"
+
+/* Gives that view of a matrix that has such types. */
+static csr_view view_of(const macko_matrix *m)
+{
+  const macko_section *s = m->sections;
+  return (csr_view){s[ROW_PTR].type, in_blocks(m), m->nnz, s[ROW_PTR].data, s[COLS].data, s[VALUES].data};
+}
+
+/* Tells whether the matrix is likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen
+ * 4). */
+static int is_cached(const macko_matrix *m)
+{
+  return m->plan.bytes < CSR_CACHED_BYTES;
+}
+#endif
+
+/* A plain loop wastes less of short rows, which counts where nothing waits for memory. */
+int macko_csr_wide_rows(int64_t nrows, int64_t nnz, int64_t bytes)
+{
+#if MACKO_HAS_X86_64
+  return nnz >= (bytes < CSR_CACHED_BYTES ? LONG_ROWS : LONG_ROWS / 2) * nrows && macko_has_avx2();
+#else
+  return (void)nrows, (void)nnz, (void)bytes, 0;
+#endif
 }
 
 /* Tells whether the loops with AVX2 take this matrix and this product. */

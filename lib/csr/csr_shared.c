@@ -1,7 +1,8 @@
-/* Groups of rows that share their columns, found after encoding and kept beside the matrix for products on a CPU. */
+/* What is prepared for products on a CPU, after encoding: groups of rows that share their columns, and how uneven rows are. */
 #include "csr/csr_shared.h"
 
 #include "csr/csr.h"
+#include "csr/csr_foresight.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,15 +95,35 @@ static csr_prepared *new_shared(int64_t nrows, const uint8_t *sizes, int64_t gro
   return p;
 }
 
-/* Tells whether the rows of a matrix are short and uneven: a sixteenth of them is looked at. */
-static int looks_uneven(const macko_matrix *m, const macko_csr *a)
+/* Looks at a sixteenth of the rows, and finds whether they are short and uneven and whether they go in blocks. */
+static csr_prepared look_at_rows(const macko_matrix *m, const macko_csr *a)
 {
-  int64_t looked_at = 0, changes = 0;
-  if (m->options.target != MACKO_TARGET_CPU || !macko_csr_uneven(m->nrows, m->nnz, 0, 0)) return 0;
+  int64_t rows = 0, missed = 0, blocks = 0, one_number = 0, waste;
+  csr_foresight f = {0};
   for (int64_t first = 0; first < a->nrows; first += MACKO_CSR_EVERY)
-    for (int64_t i = first; i < first + MACKO_CSR_STRETCH && i + 1 < a->nrows; i++, looked_at++)
-      changes += macko_csr_row(a, i + 2) - macko_csr_row(a, i + 1) != macko_csr_row(a, i + 1) - macko_csr_row(a, i);
-  return macko_csr_uneven(m->nrows, m->nnz, looked_at, changes);
+    for (int64_t block = first; block < first + MACKO_CSR_STRETCH && block + CSR_BLOCK <= a->nrows; block += CSR_BLOCK, blocks++) {
+      int64_t most = 0, all = 0;
+      for (int64_t i = block; i < block + CSR_BLOCK; i++, rows++) {
+        const int64_t length = macko_csr_row(a, i + 1) - macko_csr_row(a, i), steps = (length + CSR_WIDTH - 1) / CSR_WIDTH;
+        missed += csr_misses(&f, length), all += steps, most = steps > most ? steps : most;
+      }
+      one_number += macko_csr_one_number(most, all, m->plan.bytes >= CSR_CACHED_BYTES, &waste);
+    }
+  return (csr_prepared){{NULL, NULL, NULL}, macko_csr_uneven(m->nrows, m->nnz, rows, missed),
+                        macko_csr_in_blocks(m->nrows, blocks, one_number)};
+}
+
+/* Notes what loops for long rows, or for uneven ones, are to know of the rows. */
+static macko_status prepare_rows(macko_matrix *m, const macko_csr *a, macko_error *err)
+{
+  const int may_be = m->options.target == MACKO_TARGET_CPU && macko_csr_uneven(m->nrows, m->nnz, 0, 0);
+  const csr_prepared seen = may_be ? look_at_rows(m, a) : (csr_prepared){0};
+  csr_prepared *p;
+  if (!seen.in_blocks && (!seen.uneven || macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes))) return MACKO_OK;
+  if (!(p = malloc(sizeof *p))) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for what is noted of rows");
+  *p = seen;
+  m->prepared = p;
+  return MACKO_OK;
 }
 
 /* Makes the groups. */
@@ -119,17 +140,11 @@ static macko_status prepare_shared(macko_matrix *m, const macko_csr *a, macko_er
   return MACKO_OK;
 }
 
-/* New values leave the pattern as it is, and so what has been prepared. Rows long enough for the loops go by them, even or not. */
+/* New values leave the pattern as it is, and so what has been prepared. */
 macko_status macko_csr_prepare(macko_matrix *m, macko_error *err)
 {
   const macko_csr a = csr_of(m);
-  const int wide = macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes);
-  csr_prepared *p;
+  const int shared = macko_csr_reads_shared(&m->options, &m->plan, m->nrows, m->ncols, m->nnz);
   if (m->prepared) return MACKO_OK;
-  if (macko_csr_reads_shared(&m->options, &m->plan, m->nrows, m->ncols, m->nnz) && looks_shared(&a)) return prepare_shared(m, &a, err);
-  if (wide || !looks_uneven(m, &a)) return MACKO_OK;
-  m->prepared = p = macko_zeros(sizeof *p);
-  if (!p) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for what is noted of %lld rows", (long long)m->nrows);
-  p->uneven = 1;
-  return MACKO_OK;
+  return shared && looks_shared(&a) ? prepare_shared(m, &a, err) : prepare_rows(m, &a, err);
 }

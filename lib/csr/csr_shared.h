@@ -21,18 +21,17 @@ typedef struct {
   uint8_t *rows;
 } csr_shared;
 
-/* What is prepared of a matrix, in one allocation with what the groups point to; and whether its rows are short and uneven, so that
- * products take them by loops for longer ones. */
+/* What is prepared of a matrix, in one allocation with what the groups point to; whether its rows are short and uneven, so that
+ * products take them by loops for longer ones; and whether these look at them in blocks (csr.h). */
 typedef struct {
   csr_shared shared;
-  int uneven;
+  int uneven, in_blocks;
 } csr_prepared;
 
 /* Groups are made where at least this share of the sampled rows have the columns of the row before. */
 #define CSR_SHARE 0.3
 
-/* Sets m->prepared, or leaves it NULL where few rows share columns, or no loop would read these, and rows are long or even. This is
- * `prepare` of format csr. Errors: OUT_OF_MEMORY. */
+/* Sets m->prepared, or leaves it NULL where there is nothing of that. This is `prepare` of format csr. Errors: OUT_OF_MEMORY. */
 macko_status macko_csr_prepare(macko_matrix *m, macko_error *err);
 
 /* Gives the share of columns that products need not read where that share of rows has the columns of the row before. */
