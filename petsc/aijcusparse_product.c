@@ -58,8 +58,9 @@ static PetscErrorCode IsDevice(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Says whether an option asks for AIJ's product, on the CPU. PETSc has one for each function that multiplies, and one for
-   MatProduct; products that it has none for are not listed. */
+/* Says whether AIJ's product, on the CPU, is asked for: by an option, of which PETSc has one for each function that multiplies and
+   one for MatProduct (products that it has none for are not listed), or by MAT_FORCE_DIAGONAL_ENTRIES, as cuSPARSE makes no entries
+   of a diagonal that the product has not. */
 static PetscErrorCode OptionWantsHost(Mat C, PetscBool *host)
 {
   static const char *const of[MATPRODUCT_ABC + 1] = {
@@ -70,7 +71,8 @@ static PetscErrorCode OptionWantsHost(Mat C, PetscBool *host)
   const char *name = of[C->product->type];
 
   PetscFunctionBegin;
-  *host = PETSC_FALSE;
+  *host = C->force_diagonals;
+  if (*host) PetscFunctionReturn(PETSC_SUCCESS);
   if (name && !C->product->api_user) name = "-mat_product_algorithm_backend_cpu";
   if (name) PetscCall(PetscOptionsGetBool(((PetscObject)C)->options, ((PetscObject)C)->prefix, name, host, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,7 +110,7 @@ typedef struct {
   void              *data;
   PetscCtxDestroyFn *destroy;
   PetscErrorCode (*numeric)(Mat);
-  PetscBool by_option; /* an option had AIJ do the product when it was set up */
+  PetscBool by_option; /* AIJ was asked to do the product when it was set up */
 } Inner;
 
 /* PETSc calls this when the product goes; it destroys the inner data as the product itself would have. */
@@ -192,8 +194,15 @@ static PetscErrorCode Numeric(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets *f to the function that PETSc, or MackoFindProduct, would call for C. It is looked for again, because there is nowhere to
-   keep what MackoCusparseProduct was given: the product's data must be empty until the symbolic part. */
+/* Returns the kind that stands on AIJ where that one stands on AIJCUSPARSE. */
+static const MackoKind *HostOf(const MackoKind *kind)
+{
+  return kind == &MackoSeqDevice ? &MackoSeqHost : &MackoMPIHost;
+}
+
+/* Sets *f to the function that PETSc, or MackoFindProduct, would call for C, or to AIJ's where a diagonal is asked for. It is
+   looked for again, because there is nowhere to keep what MackoCusparseProduct was given: the product's data must be empty until
+   the symbolic part. */
 static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
 {
   Mat              of[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : C->product->B};
@@ -204,7 +213,7 @@ static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
   for (int i = 0; i < 3; i++) all = (PetscBool)(all && of[i]->ops->productsetfromoptions == MackoCusparseProductOf);
   /* Where all operands have our operation, PETSc has called MackoCusparseProductOf; otherwise a function that was found by
      names. */
-  if (all) *f = m->kind->does->ops.productsetfromoptions;
+  if (all) *f = (C->force_diagonals ? HostOf(m->kind) : m->kind)->does->ops.productsetfromoptions;
   else PetscCall(MackoFindProduct(C, f));
   PetscCheck(*f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "a product of matrices is no longer possible");
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -302,8 +302,8 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
 }
 
 /* With -mat_seqaij_type seqaijmacko every new AIJ comes here before anyone else sees it, copies too. It stands on AIJ: who asked
-   for an AIJ may read its arrays without a look at where the values are, as a parallel AIJ does in its blocks. A block of a parallel
-   matrix of ours is given what that stands on. */
+   for an AIJ may read its arrays without a look at where the values are, as a parallel AIJ does in its blocks. A block of a
+   parallel matrix of ours is given what that stands on. */
 PetscErrorCode MackoConvertNew(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   PetscFunctionBegin;
@@ -313,8 +313,8 @@ PetscErrorCode MackoConvertNew(Mat A, MatType type, MatReuse reuse, Mat *newmat)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With that option A is ours already and stands on AIJ: a matrix may be asked for by the name of another one's type, which its maker
-   takes for an AIJ. */
+/* With that option A is ours already and stands on AIJ: a matrix may be asked for by the name of another one's type, which its
+   maker takes for an AIJ. */
 PetscErrorCode MatCreate_SeqAIJMacko(Mat A)
 {
   PetscFunctionBegin;

@@ -220,26 +220,82 @@ START_TEST(new_matrices_are_not_emptied)
 }
 END_TEST
 
-/* With -mat_seqaij_type some matrices are made as AIJ and others by the name that the first ones have: all stand on AIJ, and
-   products of both agree. */
-START_TEST(products_with_matrices_made_by_name_agree)
+/* Gives A11 - A10 inv(A00) A01 of a matrix, where the rows of A00 and A11 take turns, as a matrix of its own. */
+static Mat schur_complement(Mat A)
 {
-  Mat A, D, R, C, E, P, Q, S;
+  Mat      S, full;
+  IS       even, odd;
+  PetscInt begin, end;
+  OK(MatGetOwnershipRange(A, &begin, &end));
+  OK(ISCreateStride(PETSC_COMM_WORLD, (end - begin) / 2, begin, 2, &even));
+  OK(ISCreateStride(PETSC_COMM_WORLD, (end - begin) / 2, begin + 1, 2, &odd));
+  OK(MatGetSchurComplement(A, even, even, odd, odd, MAT_INITIAL_MATRIX, &S, MAT_SCHUR_COMPLEMENT_AINV_DIAG, MAT_IGNORE_MATRIX,
+                           NULL));
+  OK(MatSetFromOptions(S));
+  OK(MatSchurComplementSetAinvType(S, MAT_SCHUR_COMPLEMENT_AINV_FULL));
+  OK(MatSchurComplementGetPmat(S, MAT_INITIAL_MATRIX, &full));
+  OK(MatConvert(full, MATAIJ, MAT_INPLACE_MATRIX, &full));
+  OK(MatDestroy(&S));
+  OK(ISDestroy(&even));
+  OK(ISDestroy(&odd));
+  return full;
+}
+
+/* With -mat_seqaij_type some matrices are made as AIJ and others by the name that the first ones have: all stand on AIJ, and what
+   comes of both agrees. */
+START_TEST(matrices_made_by_name_agree)
+{
+  Mat A, R, C, F, P, Q, S, G;
+  OK(PetscOptionsInsertString(NULL, "-ksp_rtol 1e-13"));
   OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, &P));
+  OK(MatShift(P, 20));
   OK(MatTranspose(P, MAT_INITIAL_MATRIX, &Q));
   OK(MatMatMatMult(Q, P, P, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &S));
+  G = schur_complement(P);
   OK(PetscOptionsSetValue(NULL, "-mat_seqaij_type", MATSEQAIJMACKO));
   OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, &A));
+  OK(MatShift(A, 20));
   OK(MatTranspose(A, MAT_INITIAL_MATRIX, &R));
-  OK(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
-  OK(MatMatMatMult(R, D, A, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &E));
   OK(MatMatMatMult(R, A, A, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
   OK(MatMatMatMult(R, A, A, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  F = schur_complement(A);
   OK(PetscOptionsClearValue(NULL, "-mat_seqaij_type"));
   assert_same_entries(C, S, 1e-13, "of three");
-  OK(MatConvert(E, MATAIJ, MAT_INPLACE_MATRIX, &E));
-  assert_same_entries(E, S, 1e-13, "of three, the middle one dense");
-  DESTROY(&A, &D, &R, &C, &E, &P, &Q, &S);
+  assert_same_entries(F, G, 1e-9, "a Schur complement");
+  DESTROY(&A, &R, &C, &F, &P, &Q, &S, &G);
+  OK(PetscOptionsClearValue(NULL, "-ksp_rtol"));
+}
+END_TEST
+
+/* cuSPARSE's product has no entry where all its parts are zeros, also if one is asked for on the diagonal. */
+START_TEST(products_have_their_diagonal)
+{
+  Mat      A, B, P, Q;
+  Vec      d;
+  PetscInt rows[1] = {0};
+  if (ranks() > 1) return;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
+  for (int i = 0; i < 2; i++) {
+    Mat *from = i ? &A : &P, *to = i ? &B : &Q;
+    OK(make_matrix(PREALLOCATED, i ? MATAIJMACKO : MATAIJ, N, N, 3, from));
+    OK(MatSetOption(*from, MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE));
+    OK(MatZeroRowsColumns(*from, 1, rows, 0, NULL, NULL));
+    OK(MatFilter(*from, 1e-300, PETSC_TRUE, PETSC_FALSE));
+    OK(MatProductCreate(*from, *from, NULL, to));
+    OK(MatProductSetType(*to, MATPRODUCT_AB));
+    OK(MatSetOption(*to, MAT_FORCE_DIAGONAL_ENTRIES, PETSC_TRUE));
+    OK(MatProductSetFromOptions(*to));
+    OK(MatProductSymbolic(*to));
+    OK(MatProductNumeric(*to));
+    OK(MatSetOption(*to, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE));
+    OK(MatCreateVecs(*to, &d, NULL));
+    OK(VecSet(d, 7));
+    OK(MatDiagonalSet(*to, d, INSERT_VALUES));
+    OK(VecDestroy(&d));
+  }
+  assert_same_entries(B, Q, 1e-13, "with a diagonal");
+  DESTROY(&A, &B, &P, &Q);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
 }
 END_TEST
 
@@ -455,7 +511,8 @@ void add_setup_tests(TCase *t)
   tcase_add_loop_test(t, products_of_matrices_agree, 0, 4 * PRODUCTS);
   tcase_add_test(t, products_with_a_virtual_transpose_agree);
   tcase_add_loop_test(t, new_matrices_are_not_emptied, 0, 2);
-  tcase_add_test(t, products_with_matrices_made_by_name_agree);
+  tcase_add_test(t, matrices_made_by_name_agree);
+  tcase_add_test(t, products_have_their_diagonal);
   tcase_add_test(t, products_end_whatever_was_in_memory);
   tcase_add_loop_test(t, factors_are_on_the_gpu, 0, FACTORS);
 }
