@@ -95,6 +95,7 @@ static int in_blocks(const macko_matrix *m)
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 #include "csr/csr_avx2.h"
+#include "csr/csr_block.h"
 #include "csr/csr_packed.h"
 #include "csr/csr_together.h"
 
