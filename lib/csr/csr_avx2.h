@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_put(macko_type 
 /* Multiplies rows from .. to - 1 one by one. Only those at the end of the arrays, where the last step would read beyond them, go
  * one entry at a time. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(csr_kind k, const csr_view *a, const macko_product *q,
-                                                                    int64_t from, int64_t to)
+                                                                      int64_t from, int64_t to)
 {
   const macko_type type = a->row_ptr_type;
   const int64_t last = a->nnz - CSR_WIDTH + 1; /* rows that end up to here have a last vector that stays inside the arrays */

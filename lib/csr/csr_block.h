@@ -4,7 +4,7 @@
 /* Multiplies CSR_BLOCK rows from row `from` on, each in so many steps, which is a constant and enough for all. Values ahead are
  * asked for once a row, and once more where rows may reach into the next line. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_block(csr_kind k, int steps, const csr_view *a,
-                                                                     const macko_product *q, int64_t from)
+                                                                       const macko_product *q, int64_t from)
 {
   const int64_t size = k.stored == MACKO_F64 ? 8 : 4;
   const macko_type type = a->row_ptr_type;

@@ -2,7 +2,7 @@
 #ifndef MACKO_CSR_FORESIGHT_H
 #define MACKO_CSR_FORESIGHT_H
 
-#include <stdint.h>
+#include "csr/csr.h"
 
 /* This stands for the branch predictor of a processor: what came last behind the same four numbers of steps, which grids repeat,
  * or, where these are new, behind the last number. Numbers are kept modulo 256, plus 1; 0 is none. */
@@ -23,6 +23,28 @@ static inline int csr_misses(csr_foresight *f, int64_t steps)
   f->known[place] = f->history, f->next[place] = *behind = number;
   f->history = f->history << 8 | (uint32_t)(steps & 255);
   return expected != number;
+}
+
+/* What is counted of rows that are looked at: how many there are, and how many are not foreseen, one entry a step, CSR_WIDTH, and
+ * in blocks; and how many blocks there are, and how many take one number of steps. */
+typedef struct {
+  int64_t rows, missed, missed_wide, missed_in_blocks, blocks, one_number;
+  csr_foresight f, f_wide;
+} csr_row_counts;
+
+/* Counts rows from .. to - 1, which are at most CSR_BLOCK, as a block. A row whose number of steps is not foreseen ends its loop
+ * where the processor did not expect it; of a block that takes one number steps in vain count as a quarter of that each. */
+static inline void csr_count_rows(const macko_csr *a, int64_t from, int64_t to, int ahead, csr_row_counts *c)
+{
+  int64_t most = 0, all = 0, missed = 0, waste;
+  for (int64_t i = from; i < to; i++) {
+    const int64_t length = macko_csr_row(a, i + 1) - macko_csr_row(a, i), steps = (length + CSR_WIDTH - 1) / CSR_WIDTH;
+    c->missed += csr_misses(&c->f, length), missed += csr_misses(&c->f_wide, steps);
+    most = steps > most ? steps : most, all += steps;
+  }
+  const int one_number = to - from == CSR_BLOCK && macko_csr_one_number(most, all, ahead, &waste);
+  c->rows += to - from, c->missed_wide += missed, c->missed_in_blocks += one_number ? waste / 4 : missed;
+  c->blocks++, c->one_number += one_number;
 }
 
 #endif

@@ -28,29 +28,6 @@ static void add_length(macko_csr_lengths *lengths, int64_t length)
   lengths->rows++, lengths->entries += n, lengths->squares += n * n;
 }
 
-/* What is counted of rows that are looked at: how many have the columns of the one before, and how many are not foreseen, one entry
- * a step, CSR_WIDTH, and in blocks; and how many blocks there are, and how many take one number of steps. */
-typedef struct {
-  int64_t alike, missed, missed_wide, missed_in_blocks, blocks, one_number;
-  csr_foresight f, f_wide;
-} row_counts;
-
-/* Counts at most CSR_BLOCK rows of a view that begins at row `first`. A row whose number of steps is not foreseen ends its loop
- * where the processor did not expect it; of a block that takes one number steps in vain count as a quarter of that each. */
-static void count_rows(const macko_csr *a, int64_t first, int64_t from, int64_t to, row_counts *c)
-{
-  int64_t most = 0, all = 0, missed = 0, waste;
-  for (int64_t i = from; i < to; i++) {
-    const int64_t length = macko_csr_row(a, i + 1) - macko_csr_row(a, i), steps = (length + CSR_WIDTH - 1) / CSR_WIDTH;
-    c->alike += i > first && length == macko_csr_row(a, i) - macko_csr_row(a, i - 1) && macko_csr_alike(a, i - 1);
-    c->missed += csr_misses(&c->f, length), missed += csr_misses(&c->f_wide, steps);
-    most = steps > most ? steps : most, all += steps;
-  }
-  const int one_number = to - from == CSR_BLOCK && macko_csr_one_number(most, all, 0, &waste);
-  c->missed_wide += missed, c->missed_in_blocks += one_number ? waste / 4 : missed;
-  c->blocks++, c->one_number += one_number;
-}
-
 /* Looks at rows in blocks, as products take them. */
 static macko_csr_rows_seen host_rows(void *context)
 {
@@ -60,20 +37,22 @@ static macko_csr_rows_seen host_rows(void *context)
   macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_assembly room = {0};
   macko_csr a;
-  row_counts c = {0};
+  csr_row_counts c = {0};
+  int64_t alike = 0;
   macko_csr_rows_seen seen = {0, 0, 0, {0, 0, 0}};
   for (int64_t first = 0; first < nrows; first += EVERY) {
     const int64_t past = first + STRETCH < nrows ? first + STRETCH : nrows;
     if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break; /* the next pass over the rows tells why */
-    for (int64_t i = first; i < past; i += CSR_BLOCK) count_rows(&a, first, i, i + CSR_BLOCK < past ? i + CSR_BLOCK : past, &c);
+    for (int64_t i = first; i < past; i += CSR_BLOCK) csr_count_rows(&a, i, i + CSR_BLOCK < past ? i + CSR_BLOCK : past, 0, &c);
     for (int64_t i = first; i < past; i++) add_length(&seen.lengths, macko_csr_row(&a, i + 1) - macko_csr_row(&a, i));
+    for (int64_t i = first; i + 1 < past; i++) alike += macko_csr_alike(&a, i);
   }
   macko_free_assembly(&room);
   const double looked_at = (double)seen.lengths.rows;
   const int64_t missed_wide = macko_csr_in_blocks(nrows, c.blocks, c.one_number) ? c.missed_in_blocks : c.missed_wide;
-  seen.uneven = macko_csr_uneven(nrows, nnz, (int64_t)seen.lengths.rows, c.missed);
+  seen.uneven = macko_csr_uneven(nrows, nnz, c.rows, c.missed);
   const int64_t missed = seen.uneven || entries_of_step(found->csr, nnz) > 1 ? missed_wide : c.missed;
-  if (looked_at > 0) seen.missed = (double)missed / looked_at * (double)nrows, seen.alike = (double)c.alike / looked_at;
+  if (looked_at > 0) seen.missed = (double)missed / looked_at * (double)nrows, seen.alike = (double)alike / looked_at;
   return seen;
 }
 

@@ -71,27 +71,6 @@ typedef struct {
   const void *values;
 } csr_view;
 
-/* Gives the groups of rows that share columns, or NULL. */
-static const csr_shared *shared_of(const macko_matrix *m)
-{
-  const csr_prepared *prepared = m->prepared;
-  return prepared && prepared->shared.marks ? &prepared->shared : NULL;
-}
-
-/* Tells whether rows are short and uneven. */
-static int uneven_of(const macko_matrix *m)
-{
-  const csr_prepared *prepared = m->prepared;
-  return prepared && prepared->uneven;
-}
-
-/* Tells whether products look at rows in blocks. */
-static int in_blocks(const macko_matrix *m)
-{
-  const csr_prepared *prepared = m->prepared;
-  return prepared && prepared->in_blocks;
-}
-
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 #include "csr/csr_avx2.h"
@@ -99,11 +78,25 @@ static int in_blocks(const macko_matrix *m)
 #include "csr/csr_packed.h"
 #include "csr/csr_together.h"
 
+/* Gives what has been prepared of a matrix. */
+static const csr_prepared *prepared_of(const macko_matrix *m)
+{
+  static const csr_prepared nothing;
+  return m->prepared ? m->prepared : &nothing;
+}
+
+/* Gives the groups of rows that share columns, or NULL. */
+static const csr_shared *shared_of(const macko_matrix *m)
+{
+  const csr_shared *shared = &prepared_of(m)->shared;
+  return shared->marks ? shared : NULL;
+}
+
 /* Gives that view of a matrix that has such types. */
 static csr_view view_of(const macko_matrix *m)
 {
   const macko_section *s = m->sections;
-  return (csr_view){s[ROW_PTR].type, in_blocks(m), m->nnz, s[ROW_PTR].data, s[COLS].data, s[VALUES].data};
+  return (csr_view){s[ROW_PTR].type, prepared_of(m)->in_blocks, m->nnz, s[ROW_PTR].data, s[COLS].data, s[VALUES].data};
 }
 
 /* Tells whether the matrix is likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen
@@ -128,7 +121,7 @@ int macko_csr_wide_rows(int64_t nrows, int64_t nnz, int64_t bytes)
 static int has_wide(const macko_matrix *m, const macko_product *p)
 {
 #if MACKO_HAS_X86_64
-  if (!(uneven_of(m) && macko_has_avx2()) && !macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes)) return 0;
+  if (!(prepared_of(m)->uneven && macko_has_avx2()) && !macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes)) return 0;
   return p->op == MACKO_OP_N && m->sections[COLS].type == MACKO_I32 &&
          (m->plan.stored_type == MACKO_F32 ? p->vector_type == MACKO_F64 || p->vector_type == MACKO_F32
                                            : m->plan.stored_type == MACKO_F64 && p->vector_type == MACKO_F64);

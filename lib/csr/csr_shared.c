@@ -96,28 +96,21 @@ static csr_prepared *new_shared(int64_t nrows, const uint8_t *sizes, int64_t gro
 }
 
 /* Looks at a sixteenth of the rows, and finds whether they are short and uneven and whether they go in blocks. */
-static csr_prepared look_at_rows(const macko_matrix *m, const macko_csr *a)
+static csr_prepared prepared_rows(const macko_matrix *m, const macko_csr *a)
 {
-  int64_t rows = 0, missed = 0, blocks = 0, one_number = 0, waste;
-  csr_foresight f = {0};
+  csr_row_counts c = {0};
   for (int64_t first = 0; first < a->nrows; first += MACKO_CSR_EVERY)
-    for (int64_t block = first; block < first + MACKO_CSR_STRETCH && block + CSR_BLOCK <= a->nrows; block += CSR_BLOCK, blocks++) {
-      int64_t most = 0, all = 0;
-      for (int64_t i = block; i < block + CSR_BLOCK; i++, rows++) {
-        const int64_t length = macko_csr_row(a, i + 1) - macko_csr_row(a, i), steps = (length + CSR_WIDTH - 1) / CSR_WIDTH;
-        missed += csr_misses(&f, length), all += steps, most = steps > most ? steps : most;
-      }
-      one_number += macko_csr_one_number(most, all, m->plan.bytes >= CSR_CACHED_BYTES, &waste);
-    }
-  return (csr_prepared){{NULL, NULL, NULL}, macko_csr_uneven(m->nrows, m->nnz, rows, missed),
-                        macko_csr_in_blocks(m->nrows, blocks, one_number)};
+    for (int64_t i = first; i < first + MACKO_CSR_STRETCH && i + CSR_BLOCK <= a->nrows; i += CSR_BLOCK)
+      csr_count_rows(a, i, i + CSR_BLOCK, m->plan.bytes >= CSR_CACHED_BYTES, &c);
+  return (csr_prepared){{NULL, NULL, NULL}, macko_csr_uneven(m->nrows, m->nnz, c.rows, c.missed),
+                        macko_csr_in_blocks(m->nrows, c.blocks, c.one_number)};
 }
 
 /* Notes what loops for long rows, or for uneven ones, are to know of the rows. */
 static macko_status prepare_rows(macko_matrix *m, const macko_csr *a, macko_error *err)
 {
   const int may_be = m->options.target == MACKO_TARGET_CPU && macko_csr_uneven(m->nrows, m->nnz, 0, 0);
-  const csr_prepared seen = may_be ? look_at_rows(m, a) : (csr_prepared){0};
+  const csr_prepared seen = may_be ? prepared_rows(m, a) : (csr_prepared){0};
   csr_prepared *p;
   if (!seen.in_blocks && (!seen.uneven || macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes))) return MACKO_OK;
   if (!(p = malloc(sizeof *p))) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for what is noted of rows");
