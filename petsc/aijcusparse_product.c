@@ -58,9 +58,8 @@ static PetscErrorCode IsDevice(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Says whether AIJ's product, on the CPU, is asked for: by an option, of which PETSc has one for each function that multiplies and
-   one for MatProduct (products that it has none for are not listed), or by MAT_FORCE_DIAGONAL_ENTRIES, as cuSPARSE makes no entries
-   of a diagonal that the product has not. */
+/* Says whether an option asks for AIJ's product, on the CPU. PETSc has one for each function that multiplies, and one for
+   MatProduct; products that it has none for are not listed. */
 static PetscErrorCode OptionWantsHost(Mat C, PetscBool *host)
 {
   static const char *const of[MATPRODUCT_ABC + 1] = {
@@ -71,8 +70,7 @@ static PetscErrorCode OptionWantsHost(Mat C, PetscBool *host)
   const char *name = of[C->product->type];
 
   PetscFunctionBegin;
-  *host = C->force_diagonals;
-  if (*host) PetscFunctionReturn(PETSC_SUCCESS);
+  *host = PETSC_FALSE;
   if (name && !C->product->api_user) name = "-mat_product_algorithm_backend_cpu";
   if (name) PetscCall(PetscOptionsGetBool(((PetscObject)C)->options, ((PetscObject)C)->prefix, name, host, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,7 +108,7 @@ typedef struct {
   void              *data;
   PetscCtxDestroyFn *destroy;
   PetscErrorCode (*numeric)(Mat);
-  PetscBool by_option; /* AIJ was asked to do the product when it was set up */
+  PetscBool by_aij; /* AIJ was asked to do the product when it was set up */
 } Inner;
 
 /* PETSc calls this when the product goes; it destroys the inner data as the product itself would have. */
@@ -131,7 +129,7 @@ static PetscErrorCode PrepareHost(Mat C, const Inner *inner, PetscBool *host)
 {
   PetscFunctionBegin;
   PetscCall(OperandOnHost(C, host));
-  *host = (PetscBool)(*host || inner->by_option);
+  *host = (PetscBool)(*host || inner->by_aij);
   if (*host) PetscCall(BringToHost(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -200,10 +198,11 @@ static const MackoKind *HostOf(const MackoKind *kind)
   return kind == &MackoSeqDevice ? &MackoSeqHost : &MackoMPIHost;
 }
 
-/* Sets *f to the function that PETSc, or MackoFindProduct, would call for C, or to AIJ's where a diagonal is asked for. It is
-   looked for again, because there is nowhere to keep what MackoCusparseProduct was given: the product's data must be empty until
-   the symbolic part. */
-static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
+/* Sets *f to the function that PETSc, or MackoFindProduct, would call for C, and says whether AIJ is asked to do the product. *f is
+   AIJ's own where a diagonal is asked for, of which cuSPARSE makes no entries that the product has not. It is looked for again,
+   because there is nowhere to keep what MackoCusparseProduct was given: the product's data must be empty until the symbolic
+   part. */
+static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat), PetscBool *by_aij)
 {
   Mat              of[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : C->product->B};
   const Mat_Macko *m     = MackoOf(of[0]);
@@ -213,7 +212,9 @@ static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
   for (int i = 0; i < 3; i++) all = (PetscBool)(all && of[i]->ops->productsetfromoptions == MackoCusparseProductOf);
   /* Where all operands have our operation, PETSc has called MackoCusparseProductOf; otherwise a function that was found by
      names. */
-  if (all) *f = (C->force_diagonals ? HostOf(m->kind) : m->kind)->does->ops.productsetfromoptions;
+  PetscCall(OptionWantsHost(C, by_aij));
+  if (all && C->force_diagonals) *by_aij = PETSC_TRUE, *f = HostOf(m->kind)->does->ops.productsetfromoptions;
+  else if (all) *f = m->kind->does->ops.productsetfromoptions;
   else PetscCall(MackoFindProduct(C, f));
   PetscCheck(*f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "a product of matrices is no longer possible");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,12 +262,12 @@ static PetscErrorCode Symbolic(Mat C)
   Inner         *inner;
   Aliases        aliases;
   PetscErrorCode error, (*f)(Mat);
-  PetscBool      host;
+  PetscBool      host, by_aij;
 
   PetscFunctionBegin;
-  PetscCall(Find(C, &f));
+  PetscCall(Find(C, &f, &by_aij));
   PetscCall(PetscNew(&inner));
-  PetscCall(OptionWantsHost(C, &inner->by_option));
+  inner->by_aij = by_aij;
   PetscCall(Answer(C, &aliases));
   error = PrepareHost(C, inner, &host);
   if (!error) error = ChooseSymbolic(C, f);

@@ -199,8 +199,8 @@ static Suite *gpu_suite(void)
   static const struct {
     const char *name;
     void (*add)(TCase *);
-  } parts[] = {{"type", add_type_tests}, {"halo", add_halo_tests}, {"setup", add_setup_tests}, {"solve", add_solve_tests},
-               {"compressed", add_compressed_tests}};
+  } parts[] = {{"type", add_type_tests},         {"halo", add_halo_tests},   {"setup", add_setup_tests},
+               {"products", add_product_tests}, {"solve", add_solve_tests}, {"compressed", add_compressed_tests}};
   Suite *s = suite_create("the matrix type on a GPU");
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     TCase *t = tcase_create(parts[i].name);
