@@ -10,8 +10,9 @@
 /* A block has WARPS warps, each of which takes a slice. TABLE is what a table of 8-bit codes holds. */
 enum { THREADS = 128, WARPS = THREADS / WARP, TABLE = 256 };
 
-/* This is the number of blocks on a multiprocessor: so many leave 64 registers a lane, or 102 for a group of vectors. */
-template <int GROUP> constexpr int resident = GROUP == 1 ? 8 : 5;
+/* This is the number of blocks on a multiprocessor where runs are of W columns, or of several widths with W 0: 8 leave 64 registers
+ * a lane, 7 leave 72 and 5 leave 102. Wide runs without masks need them more than other warps to go on with while one waits. */
+template <int GROUP, int W, int MASKED> constexpr int resident = GROUP > 1 || (W > 4 && !MASKED) ? 5 : W == 4 && !MASKED ? 7 : 8;
 
 /* This is a matrix of format eccsr as kernels take it: its sections but the values, device pointers. */
 struct eccsr {
@@ -21,7 +22,7 @@ struct eccsr {
   const void *lengths;
   int length_bytes;  /* of an element of lengths */
   int width, masked; /* columns of all runs, 0 where they differ; 1 where some slices have masks */
-  int64_t count;     /* slices */
+  int64_t count, ncols; /* slices; columns of the matrix */
 };
 
 /* Gives slice number i, by two loads of 16 bytes, which all lanes do alike. */
@@ -88,14 +89,41 @@ template <int FIRST> static __device__ __forceinline__ unsigned next_gap(eccsr_g
   return code;
 }
 
+/* Says whether there are kernels in which lanes share x (shares_x): with masks it costs more than it saves, as each lane then
+ * loads little of x. */
+template <int W, int MASKED> constexpr int may_share = W == 2 || (W > 2 && !MASKED);
+
+/* Says whether the lanes of a block share what they load of x: each loads the element of one column and gets the others from its
+ * neighbours, which takes fewer accesses to the cache than if all load all. For runs of two columns it takes blocks of two rows,
+ * which lie on pairs of lanes. */
+template <int W> static __device__ __forceinline__ bool shares_x(const macko_eccsr_slice &s)
+{
+  return W == 2 ? s.g == 2 : W > 2 && s.g >= W;
+}
+
+/* Sets x to the elements that the W lanes from `first` on have loaded, in their order; `own` is what the calling lane has. All
+ * lanes of the warp take part. */
+template <int W, typename SUM> static __device__ __forceinline__ void share_x(SUM own, int first, SUM x[W])
+{
+  if constexpr (W == 2) {
+    const SUM other = __shfl_xor_sync(EVERY, own, 1);
+    const int odd = threadIdx.x & 1;
+    x[0] = odd ? other : own, x[1] = odd ? own : other;
+  } else {
+#pragma unroll
+    for (int j = 0; j < W; j++) x[j] = __shfl_sync(EVERY, own, first + j);
+  }
+}
+
 /* This is the number of steps whose loads are in flight together: as many as there is room for in the registers. Masks take
- * some of it. */
-template <int W, int MASKED> constexpr int steps_at_once = W == 1 ? 4 : W == 2 ? 3 - MASKED : W == 3 ? 2 : W == 4 ? 2 - MASKED : 1;
+ * some of it, and x less where lanes share it (SHARED), which only kernels for one width do. */
+template <int GROUP, int W, int MASKED, int SHARED> constexpr int steps_at_once =
+  W == 1 ? 4 : W == 2 ? 3 - MASKED : W == 3 ? 2 : W == 4 || (W < 8 && SHARED && GROUP == 1) ? 2 - MASKED : 1;
 
 /* This is what is known of a few steps before their values and x are loaded. It is loaded a round ahead, so that nobody waits
  * for it. */
-template <int W, int MASKED> struct eccsr_round {
-  static constexpr int STEPS = steps_at_once<W, MASKED>;
+template <int GROUP, int W, int MASKED, int SHARED> struct eccsr_round {
+  static constexpr int STEPS = steps_at_once<GROUP, W, MASKED, SHARED>;
   unsigned codes[STEPS], lanes[STEPS];
   uint32_t masks[MASKED ? STEPS : 1][MASKED ? W : 1];
 
@@ -120,14 +148,14 @@ static __device__ __forceinline__ unsigned lanes_below(int lane)
 }
 
 /* Adds a whole slice of runs of W columns to the sums of its lanes, for GROUP vectors; at.stream is its first value. In each
- * round the values of a few steps are loaded, the codes of the next round, x, and then all is multiplied. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
+ * round the values of a few steps are loaded, the codes of the next round, x, and then all is multiplied. SHARED: shares_x holds. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int SHARED>
 static __device__ __forceinline__ void walk(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
                                             const macko_eccsr_slice &s, const eccsr_lane &l, SUM sum[GROUP])
 {
-  typedef eccsr_round<W, MASKED> round;
+  typedef eccsr_round<GROUP, W, MASKED, SHARED> round;
   constexpr int STEPS = round::STEPS, bytes = sizeof(typename element<STORED>::type);
-  const int lane = threadIdx.x % WARP;
+  const int lane = threadIdx.x % WARP, first = l.block * s.g, own = lane - first < W ? lane - first : 0;
   const uint32_t *mask_words = a.gaps + s.words;
   eccsr_gaps gaps = open_gaps(a, s, l);
   round now;
@@ -148,8 +176,11 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
 #pragma unroll
       for (int j = 0; j < W; j++) {
         if constexpr (MASKED) masks[u][j] = now.masks[u][j];
-        value[u][j] = load_value<STORED, SUM>(at, MASKED ? before + __popc(now.masks[u][MASKED ? j : 0] & lanes_below(lane))
-                                                         : j * n + lane);
+        /* Past a slice's last step lanes would load what another slice has. */
+        if (MASKED || alive[u])
+          value[u][j] = load_value<STORED, SUM>(at, MASKED ? before + __popc(now.masks[u][MASKED ? j : 0] & lanes_below(lane))
+                                                           : j * n + lane);
+        else value[u][j] = 0;
         if constexpr (MASKED) before += __popc(now.masks[u][j]);
       }
       at.stream = (const char *)at.stream + (int64_t)(MASKED ? before : W * n) * bytes;
@@ -160,18 +191,24 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
       SUM x[STEPS][W];
 #pragma unroll
       for (int u = 0; u < STEPS; u++)
+        /* Of a run with masks not every column need exist. */
+        if constexpr (SHARED) {
+          const int64_t column = x_at[u] + (!MASKED || x_at[u] + own < a.ncols ? own : 0);
+          x[u][0] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + column, v.type);
+        } else {
 #pragma unroll
-        for (int j = 0; j < W; j++) {
-          /* Of a run with masks not every column need exist. */
-          if constexpr (MASKED) x[u][j] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (masks[u][j] >> lane & 1 ? x_at[u] + j : 0),
-                                                                   v.type);
-          else x[u][j] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + x_at[u] + j, v.type);
+          for (int j = 0; j < W; j++) {
+            const int there = !MASKED || masks[MASKED ? u : 0][MASKED ? j : 0] >> lane & 1;
+            x[u][j] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (there ? x_at[u] + j : 0), v.type);
+          }
         }
 #pragma unroll
-      for (int u = 0; u < STEPS; u++)
+      for (int u = 0; u < STEPS; u++) {
+        if constexpr (SHARED) share_x<W>(x[u][0], first, x[u]);
 #pragma unroll
         for (int j = 0; j < W; j++)
           if (MASKED ? masks[MASKED ? u : 0][MASKED ? j : 0] >> lane & 1 : alive[u]) sum[g] += value[u][j] * x[u][j];
+      }
     }
   }
 }
@@ -231,16 +268,16 @@ static __device__ __forceinline__ void take_slices(const eccsr &a, const device_
 }
 
 /* Adds the slice of a warp, of runs of W columns, to the sums of its lanes. MASKED: the matrix has slices with masks; those
- * without are walked without. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
+ * without are walked without. SHARED: lanes share x. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int SHARED>
 static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_values &values, const SUM *table,
                                                   const device_vectors &v, const macko_eccsr_slice &s, const eccsr_lane &l,
                                                   SUM *sum)
 {
   device_values at = values;
   at.stream = (const char *)values.stream + s.values * (int64_t)sizeof(typename element<STORED>::type);
-  if (MASKED && s.masked) walk<STORED, VECTOR, SUM, GROUP, W, MASKED>(a, at, table, v, s, l, sum);
-  else walk<STORED, VECTOR, SUM, GROUP, W, 0>(a, at, table, v, s, l, sum);
+  if (MASKED && s.masked) walk<STORED, VECTOR, SUM, GROUP, W, MASKED, SHARED>(a, at, table, v, s, l, sum);
+  else walk<STORED, VECTOR, SUM, GROUP, W, 0, SHARED>(a, at, table, v, s, l, sum);
 }
 
 /* Gives the number of blocks of threads for all slices, one a warp. Where a block loads a table first it takes several slices,

@@ -74,7 +74,7 @@ extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
   eccsr a = {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
              (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
-             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), width_of(c), c->masked > 0, c->slices};
+             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), width_of(c), c->masked > 0, c->slices, d->m.ncols};
   return run_product(eccsr_launch{a, stream}, d, p, err);
 }
 

@@ -3,12 +3,12 @@
 
 /* The width of runs is that of a slice, the same for a warp, so that the switch does not diverge. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int MASKED>
-static __global__ void __launch_bounds__(THREADS, resident<GROUP>) mixed_kernel(eccsr a, device_values values, device_vectors v)
+static __global__ void __launch_bounds__(THREADS, resident<GROUP, 0, MASKED>) mixed_kernel(eccsr a, device_values values, device_vectors v)
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
-#define CASE(w) case w: walk_slice<STORED, VECTOR, SUM, GROUP, w, MASKED>(a, values, table, v, s, l, sum); break;
+#define CASE(w) case w: walk_slice<STORED, VECTOR, SUM, GROUP, w, MASKED, 0>(a, values, table, v, s, l, sum); break;
     switch (s.w) {
     CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
     }

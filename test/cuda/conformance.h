@@ -24,5 +24,6 @@ void check_16_bits(const test_matrix *a, const macko_device_matrix *d, macko_typ
 void with_options(const test_matrix *a, const test_products *p, const macko_options *o);
 
 void add_large_cases(Suite *suite);
+void add_coupled_cases(Suite *suite);
 
 #endif

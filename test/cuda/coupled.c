@@ -1,0 +1,63 @@
+/* Of the suite cuda_conformance: rows that share their columns, as the unknowns of a node do. */
+#include "conformance.h"
+
+#include <stdlib.h>
+
+/* Nodes of g rows and w columns, each coupled with 1 to 20 of them; of the entries so many percent are missing. */
+typedef struct {
+  int g, w, missing;
+} coupling;
+
+/* Blocks of which every lane loads an element of x and passes it on, those that are too low for it, or higher than wide, and such
+ * with masks. Their rows end at different steps. */
+static const coupling couplings[] = {{1, 1, 0}, {2, 2, 0}, {3, 3, 0}, {4, 4, 0}, {5, 5, 0}, {6, 6, 0}, {7, 7, 0}, {8, 8, 0},
+                                     {1, 2, 0}, {2, 3, 0}, {3, 2, 0}, {5, 4, 0}, {8, 3, 0}, {2, 2, 25}, {3, 3, 25}, {4, 4, 25},
+                                     {5, 5, 25}, {6, 6, 25}, {8, 8, 25}};
+
+enum { COUPLINGS = sizeof couplings / sizeof *couplings, NODES = 300 };
+
+/* Gives the matrix of a coupling, whose last column is missing if entries are, so that a run reaches beyond it. */
+static test_matrix make(const coupling *c)
+{
+  const int64_t rows = (int64_t)NODES * c->g, cols = (int64_t)NODES * c->w - (c->missing > 0), room = rows * 20 * c->w + 1;
+  test_matrix a = {"coupled unknowns", rows, cols, calloc((size_t)rows + 1, 8), malloc((size_t)room * 8), MACKO_F64,
+                   malloc((size_t)room * 8), malloc((size_t)room * 8)};
+  int64_t count = 0;
+  for (int64_t node = 0; node < NODES; node++) {
+    int64_t with[20];
+    int n = 0;
+    for (int64_t at = (int64_t)(test_draw() % 40); at < NODES && n < 1 + node % 20; at += 1 + (int64_t)(test_draw() % 25))
+      with[n++] = at;
+    for (int r = 0; r < c->g; a.row_ptr[node * c->g + ++r] = count)
+      for (int64_t k = 0; k < (int64_t)n * c->w; k++) {
+        const int64_t col = with[k / c->w] * c->w + k % c->w;
+        if (col < cols && (int)(test_draw() % 100) >= c->missing) a.cols[count++] = col;
+      }
+  }
+  return a;
+}
+
+START_TEST(unknowns_of_nodes)
+{
+  const coupling *c = couplings + _i % COUPLINGS;
+  test_seed((uint64_t)_i);
+  test_matrix a = make(c);
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_ECCSR, o.target = MACKO_TARGET_GPU;
+  for (int kind = 0; kind < 6; kind++) {
+    a.type = test_kinds[kind].type;
+    test_fill(&a, test_kinds[kind].values);
+    test_products *p = test_products_make(&a);
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++)
+      o.values = (macko_values)values, with_options(&a, p, &o);
+    test_products_free(p);
+  }
+  test_free(&a);
+}
+END_TEST
+
+void add_coupled_cases(Suite *suite)
+{
+  tcase_add_loop_test(add_case(suite, "coupled", 0), unknowns_of_nodes, 0, COUPLINGS);
+}
