@@ -62,6 +62,7 @@ typedef struct {
   double dtans_equal_row; /* the same where none is */
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_step;   /* more for each run of each of a block's rows */
+  double eccsr_shared; /* instead of it where runs have several columns and the lanes of a block share what they load of x */
   double eccsr_run;    /* more for each run of a block */
   double eccsr_block;  /* more for each block */
   double eccsr_longest; /* step of the longest block, which no other warp takes a part of */

@@ -37,6 +37,14 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   set_time(options, f->csr, plan);
 }
 
+/* Returns, in nanoseconds, what a run takes in each row of its block, where blocks have so many rows on average: less where a
+ * GPU's kernels load x once for all of them. */
+static double row_of_run(const macko_cost *cost, const macko_eccsr_work *work, double rows)
+{
+  const double width = work->runs && rows > 0 ? (double)work->entries / ((double)work->runs * rows) : 1;
+  return width > 1.5 && width < rows + 0.5 && !work->masked ? cost->eccsr_shared : cost->eccsr_step;
+}
+
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
  * entries, runs, once and for each row of their blocks, which have as many as the mean, blocks, slots of masks that are empty, as
  * all slots of slices without masks are filled, and the steps of the longest block, which nobody shares. */
@@ -48,7 +56,7 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
   const double masked = cost->eccsr_masked + (a->value_type == MACKO_F64 ? cost->eccsr_wide : 0);
   return cost->product + (double)work->entries * cost->eccsr_entry +
-         (double)work->runs * (cost->eccsr_run + rows * cost->eccsr_step) + (double)c->blocks * cost->eccsr_block +
+         (double)work->runs * (cost->eccsr_run + rows * row_of_run(cost, work, rows)) + (double)c->blocks * cost->eccsr_block +
          (double)work->masked * masked + (double)empty * cost->eccsr_empty + (double)c->longest * cost->eccsr_longest;
 }
 
