@@ -107,7 +107,11 @@ PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits)
   PetscBool  fresh;
 
   PetscFunctionBegin;
-  PetscCall(MackoGet(A, &m));
+  m = MackoOf(A);
+  if (!m || !m->kind) {
+    *waits = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MackoIsFresh(A, &fresh));
   PetscCall(DecideSeq(A, m));
   *waits = (PetscBool)(!fresh && (m->held || m->products < m->worth));
@@ -120,7 +124,8 @@ PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits)
 
   PetscFunctionBegin;
   PetscCall(MackoWouldWait(A, waits));
-  PetscCall(MackoGet(A, &m));
+  m = MackoOf(A);
+  if (!m) PetscFunctionReturn(PETSC_SUCCESS);
   m->products += count;
   m->products_below += *waits ? count : 0;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -127,6 +127,27 @@ static Mat factored_in_place(const char *type)
   return A;
 }
 
+/* Its products then are those of AIJ, of what a factor has for rows. */
+static void products_once_unfactored(Mat A, Mat P, Vec x, Vec y, Vec z)
+{
+  PetscBool same[4];
+  OK(MatSetUnfactored(A));
+  OK(MatSetUnfactored(P));
+  OK(MatMult(A, x, y));
+  OK(MatMult(P, x, z));
+  OK(VecEqual(y, z, &same[0]));
+  OK(MatMultTranspose(A, x, y));
+  OK(MatMultTranspose(P, x, z));
+  OK(VecEqual(y, z, &same[1]));
+  OK(MatMultAdd(A, x, x, y));
+  OK(MatMultAdd(P, x, x, z));
+  OK(VecEqual(y, z, &same[2]));
+  OK(MatMultTransposeAdd(A, x, x, y));
+  OK(MatMultTransposeAdd(P, x, x, z));
+  OK(VecEqual(y, z, &same[3]));
+  ck_assert_msg(same[0] && same[1] && same[2] && same[3], "products differ: %d %d %d %d", same[0], same[1], same[2], same[3]);
+}
+
 /* AIJ itself does so on one rank only. */
 START_TEST(factors_in_place)
 {
@@ -144,6 +165,7 @@ START_TEST(factors_in_place)
   OK(MatSolve(P, b, y));
   OK(VecEqual(x, y, &same));
   ck_assert_msg(same, "another solution than with plain AIJ");
+  products_once_unfactored(A, P, b, x, y);
   OK(VecDestroy(&b));
   OK(VecDestroy(&x));
   OK(VecDestroy(&y));
