@@ -19,7 +19,7 @@ static const macko_cost amd_cost = {
  * from memory by half. Only these two numbers were fitted, to all predictions at once, and later what slices of gaps cost besides
  * their slots, when they were read faster, and that others have hardly any drag. */
 static const macko_cost amd_19h_cost = {
-  .byte = 0.035, .cached_byte = 0.0185, .product = 300, .line = 0.7, .csr_entry = 0.247, .csr_row = 1.09, .csr_miss = 11.5,
+  .byte = 0.035, .cached_byte = 0.0185, .product = 300, .line = 0.7, .csr_entry = 0.247, .csr_row = 0.7, .csr_miss = 11.5,
   .csr_long_miss = 5.75, .csr_single = 0.63, .csr_half = 1.38,
   .csr_saved = 1, .stencil = 0.106, .uniform = 0.08, .run = 0.4, .listed = 0.195, .walked = 0.4, .paired = 1.38,
   .run_paired = 1.38, .wide_paired = 1.38, .padded = 0.25, .drag = 0.4, .even_drag = 0.01, .eccsr_drag = 0.4,

@@ -12,7 +12,7 @@ enum { ROW_PTR, COLS, VALUES, SECTIONS };
 
 /* LONG_ROWS is how many entries a row must have on average for CSR_WIDTH entries at a time to be faster where the matrix is in a
  * cache; elsewhere half as many are enough, and SHORT_ROWS where rows are uneven. CSR_GROUP is the most vectors of a pass. */
-enum { LONG_ROWS = 7, SHORT_ROWS = 2, CSR_WIDTH = 4, CSR_GROUP = 4 };
+enum { LONG_ROWS = 6, SHORT_ROWS = 2, CSR_WIDTH = 4, CSR_GROUP = 4 };
 
 /* So many rows take the same number of steps of CSR_WIDTH entries, if that is at most CSR_STEPS and all together take at most
  * CSR_WASTE of them in vain, in a matrix of more than CSR_FEW rows: of fewer a processor has learnt how long each is. */

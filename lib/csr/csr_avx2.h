@@ -98,6 +98,12 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_row(csr_kind k,
   csr_add(k, values + p * size, cols + p, x, 1, end - p, sum);
 }
 
+/* Gives alpha all + beta y, rounded as csr_put_four does: which rows are put together has no part in the result. */
+static inline __attribute__((always_inline)) MACKO_AVX2 double csr_scaled(double alpha, double all, double beta, double y)
+{
+  return beta == 0 ? alpha * all : __builtin_fma(alpha, all, beta * y);
+}
+
 /* Adds up the partial sums of row i and puts the result into y. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_put(macko_type vector, void *y, int64_t i, double alpha,
                                                                      double beta, csr_vector sum)
@@ -105,12 +111,31 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_put(macko_type 
   const double all = (sum[0] + sum[2]) + (sum[1] + sum[3]);
   double *d = (double *)y + i;
   float *f = (float *)y + i;
-  if (vector == MACKO_F64) *d = beta == 0 ? alpha * all : alpha * all + beta * *d;
-  else *f = (float)(beta == 0 ? alpha * all : alpha * all + beta * *f);
+  if (vector == MACKO_F64) *d = csr_scaled(alpha, all, beta, beta == 0 ? 0 : *d);
+  else *f = (float)csr_scaled(alpha, all, beta, beta == 0 ? 0 : *f);
 }
 
-/* Multiplies rows from .. to - 1 one by one. Only those at the end of the arrays, where the last step would read beyond them, go
- * one entry at a time. */
+/* Does the same for rows i .. i + 3, whose partial sums it adds up together: of short rows that is a good part of the time. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_put_four(macko_type vector, void *y, int64_t i, double alpha,
+                                                                          double beta, const csr_vector sum[CSR_WIDTH])
+{
+  const __m256d a = (__m256d)sum[0], b = (__m256d)sum[1], c = (__m256d)sum[2], d = (__m256d)sum[3];
+  const __m256d ab = _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+  const __m256d cd = _mm256_add_pd(_mm256_permute2f128_pd(c, d, 0x20), _mm256_permute2f128_pd(c, d, 0x31));
+  const __m256d acbd = _mm256_add_pd(_mm256_unpacklo_pd(ab, cd), _mm256_unpackhi_pd(ab, cd));
+  double *to = (double *)y + i;
+  float *narrow = (float *)y + i;
+  __m256d all = _mm256_mul_pd(_mm256_set1_pd(alpha), _mm256_permute4x64_pd(acbd, 0xd8));
+  if (beta != 0) {
+    const __m256d before = vector == MACKO_F64 ? _mm256_loadu_pd(to) : _mm256_cvtps_pd(_mm_loadu_ps(narrow));
+    all = _mm256_fmadd_pd(_mm256_set1_pd(alpha), _mm256_permute4x64_pd(acbd, 0xd8), _mm256_mul_pd(_mm256_set1_pd(beta), before));
+  }
+  if (vector == MACKO_F64) _mm256_storeu_pd(to, all);
+  else _mm_storeu_ps(narrow, _mm256_cvtpd_ps(all));
+}
+
+/* Multiplies rows from .. to - 1, four at a time where there is one vector. Only those at the end of the arrays, where the last
+ * step would read beyond them, go one entry at a time. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(csr_kind k, const csr_view *a, const macko_product *q,
                                                                       int64_t from, int64_t to)
 {
@@ -121,9 +146,19 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(csr_kind k
   const char *values = a->values;
   const double alpha = q->alpha, beta = q->beta; /* in registers, so that no element of y is taken for a part of *q */
   void *y[CSR_GROUP];
+  int64_t i = from, p = macko_index(type, row_ptr, from), end;
 #pragma GCC unroll 4
   for (int j = 0; j < k.group; j++) x[j] = macko_x_of(k.vector, q, j), y[j] = macko_y_of(k.vector, q, j);
-  for (int64_t i = from, p = macko_index(type, row_ptr, from), end; i < to; i++, p = end) {
+  for (; k.group == 1 && i + CSR_WIDTH <= to && macko_index(type, row_ptr, i + CSR_WIDTH) <= last; i += CSR_WIDTH) {
+    csr_vector sum[CSR_WIDTH] = {{0}};
+#pragma GCC unroll 4
+    for (int r = 0; r < CSR_WIDTH; r++, p = end) {
+      end = macko_index(type, row_ptr, i + r + 1);
+      csr_row(k, values, cols, x, p, end, sum + r);
+    }
+    csr_put_four(k.vector, y[0], i, alpha, beta, sum);
+  }
+  for (; i < to; i++, p = end) {
     csr_vector sum[CSR_GROUP] = {{0}};
     end = macko_index(type, row_ptr, i + 1);
     if (__builtin_expect(end <= last, 1)) csr_row(k, values, cols, x, p, end, sum);

@@ -6,6 +6,7 @@
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_block(csr_kind k, int steps, const csr_view *a,
                                                                        const macko_product *q, int64_t from)
 {
+  enum { ROWS = CSR_WIDTH }; /* that are put into y together */
   const int64_t size = k.stored == MACKO_F64 ? 8 : 4;
   const macko_type type = a->row_ptr_type;
   const void *row_ptr = a->row_ptr, *x[CSR_GROUP];
@@ -13,17 +14,24 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_block(csr_kind 
   void *y[CSR_GROUP];
 #pragma GCC unroll 4
   for (int j = 0; j < k.group; j++) x[j] = macko_x_of(k.vector, q, j), y[j] = macko_y_of(k.vector, q, j);
-  for (int64_t i = from, p = macko_index(type, row_ptr, from), end; i < from + CSR_BLOCK; i++, p = end) {
-    csr_vector sum[CSR_GROUP] = {{0}};
-    const char *values = (const char *)a->values + p * size;
-    const int32_t *cols = a->cols + p;
-    end = macko_index(type, row_ptr, i + 1);
-    if (k.ahead) csr_prefetch(values, cols);
-    if (k.ahead && steps > 2) __builtin_prefetch(values + CSR_AHEAD + 64, 0, 2);
+  for (int64_t i = from, p = macko_index(type, row_ptr, from), end; i < from + CSR_BLOCK; i += ROWS) {
+    csr_vector sum[ROWS][CSR_GROUP] = {{{0}}}, of_rows[ROWS];
 #pragma GCC unroll 4
-    for (int t = 0; t < CSR_WIDTH * steps; t += CSR_WIDTH) csr_add(k, values + t * size, cols + t, x, 1, end - p - t, sum);
+    for (int r = 0; r < ROWS; r++, p = end) {
+      const char *values = (const char *)a->values + p * size;
+      const int32_t *cols = a->cols + p;
+      end = macko_index(type, row_ptr, i + r + 1);
+      if (k.ahead) csr_prefetch(values, cols);
+      if (k.ahead && steps > 2) __builtin_prefetch(values + CSR_AHEAD + 64, 0, 2);
 #pragma GCC unroll 4
-    for (int j = 0; j < k.group; j++) csr_put(k.vector, y[j], i, alpha, beta, sum[j]);
+      for (int t = 0; t < CSR_WIDTH * steps; t += CSR_WIDTH) csr_add(k, values + t * size, cols + t, x, 1, end - p - t, sum[r]);
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < k.group; j++) {
+#pragma GCC unroll 4
+      for (int r = 0; r < ROWS; r++) of_rows[r] = sum[r][j];
+      csr_put_four(k.vector, y[j], i, alpha, beta, of_rows);
+    }
   }
 }
 

@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_packed_rows(con
     if (end <= last) all = csr_packed_row(stored, c->a.values, c->a.cols, c->side_by_side, p, end);
     else
       for (; p < end; p++) all += macko_float_at(stored, c->a.values, p) * c->side_by_side[c->a.cols[p]];
-    for (int j = 0; j < c->columns; j++) y[j * ldy] = beta == 0 ? alpha * all[j] : alpha * all[j] + beta * y[j * ldy];
+    for (int j = 0; j < c->columns; j++) y[j * ldy] = csr_scaled(alpha, all[j], beta, beta == 0 ? 0 : y[j * ldy]);
   }
 }
 

@@ -132,9 +132,11 @@ START_TEST(the_sums_are_right)
 }
 END_TEST
 
-/* The bits of a product do not depend on how many vectors there are, with values whose sums are rounded. */
+/* The bits of a product do not depend on how many vectors there are, nor so on how many rows are taken together, with values whose
+ * sums are rounded, and factors of which only one product is. */
 START_TEST(the_bits_are_those_of_one_vector)
 {
+  const double alpha = 1.1, beta = _i * 0.7;
   uneven a = {MACKO_F64, MACKO_I32, 40000, 3, 9, NULL, NULL, NULL};
   double x[SEVERAL * COLS];
   macko_error err = {0};
@@ -144,9 +146,11 @@ START_TEST(the_bits_are_those_of_one_vector)
   macko_matrix *m = encode(&a);
   double *together = malloc((size_t)(a.nrows * SEVERAL) * sizeof *together), *one = malloc((size_t)a.nrows * sizeof *one);
   for (int k = 2; k <= SEVERAL; k++) {
-    ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, k, 1, x, COLS, 0, together, a.nrows, &err));
+    for (int64_t i = 0; i < k * a.nrows; i++) together[i] = 1 / (3 + (double)(i % a.nrows % 101));
+    ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, k, alpha, x, COLS, beta, together, a.nrows, &err));
     for (int j = 0; j < k; j++) {
-      ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x + j * COLS, COLS, 0, one, a.nrows, &err));
+      for (int64_t i = 0; i < a.nrows; i++) one[i] = 1 / (3 + (double)(i % 101));
+      ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, alpha, x + j * COLS, COLS, beta, one, a.nrows, &err));
       ck_assert_msg(!memcmp(one, together + j * a.nrows, (size_t)a.nrows * sizeof *one), "vector %d of %d", j, k);
     }
   }
@@ -162,7 +166,7 @@ int main(void)
   TCase *t = tcase_create("products");
   tcase_set_timeout(t, 120);
   tcase_add_test(t, the_sums_are_right);
-  tcase_add_test(t, the_bits_are_those_of_one_vector);
+  tcase_add_loop_test(t, the_bits_are_those_of_one_vector, 0, 2);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }
