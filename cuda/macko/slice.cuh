@@ -90,12 +90,15 @@ static inline slices slices_of(const macko_device_matrix *d)
           (const uint16_t *)macko_device_data(d, "order"), d->m.nrows, (d->m.nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS, 1};
 }
 
+/* These are the warps that a GPU holds of these kernels, about: 40 on each of 132 multiprocessors. */
+enum { WARPS_OF_GPU = 5120 };
+
 /* Gives the number of warps of a slice: more until there are as many warps as a GPU holds, unless parts become too short to be
  * worth it. steps are those of all slices together. */
 static inline int warps_for(int64_t slices, int64_t steps)
 {
   int split = 1;
-  while (split < WARPS && slices * split < 8192 && steps >= 16 * split * slices) split *= 2;
+  while (split < WARPS && slices * split < WARPS_OF_GPU && steps >= 16 * split * slices) split *= 2;
   return split;
 }
 

@@ -37,12 +37,13 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   set_time(options, f->csr, plan);
 }
 
-/* Returns, in nanoseconds, what a run takes in each row of its block, where blocks have so many rows on average: less where a
- * GPU's kernels load x once for all of them. */
-static double row_of_run(const macko_cost *cost, const macko_eccsr_work *work, double rows)
+/* Returns, in nanoseconds, what a run takes in each row of its block: less where a GPU's kernels load x once for all of them, which
+ * they do where blocks have as many rows as runs have columns, and with masks for runs of two. */
+static double row_of_run(const macko_cost *cost, const macko_eccsr_work *work)
 {
-  const double width = work->runs && rows > 0 ? (double)work->entries / ((double)work->runs * rows) : 1;
-  return width > 1.5 && width < rows + 0.5 && !work->masked ? cost->eccsr_shared : cost->eccsr_step;
+  const double width = work->runs ? (double)work->reads / (double)work->runs : 1;
+  const double rows = work->reads ? (double)work->lanes / (double)work->reads : 0;
+  return width > 1.5 && width < (work->masked ? 2.5 : rows + 0.5) ? cost->eccsr_shared : cost->eccsr_step;
 }
 
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
@@ -56,7 +57,7 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
   const double masked = cost->eccsr_masked + (a->value_type == MACKO_F64 ? cost->eccsr_wide : 0);
   return cost->product + (double)work->entries * cost->eccsr_entry +
-         (double)work->runs * (cost->eccsr_run + rows * row_of_run(cost, work, rows)) + (double)c->blocks * cost->eccsr_block +
+         (double)work->runs * (cost->eccsr_run + rows * row_of_run(cost, work)) + (double)c->blocks * cost->eccsr_block +
          (double)work->masked * masked + (double)empty * cost->eccsr_empty + (double)c->longest * cost->eccsr_longest;
 }
 
