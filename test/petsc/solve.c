@@ -127,25 +127,15 @@ static Mat factored_in_place(const char *type)
   return A;
 }
 
-/* Its products then are those of AIJ, of what a factor has for rows. */
-static void products_once_unfactored(Mat A, Mat P, Vec x, Vec y, Vec z)
+/* Its products then are AIJ's, which crash no more than those of a plain matrix do. What they come to is not compared: AIJ takes the
+   rows of a factor for those of a matrix, and reads what was never written. */
+static void products_once_unfactored(Mat A, Vec x, Vec y)
 {
-  PetscBool same[4];
   OK(MatSetUnfactored(A));
-  OK(MatSetUnfactored(P));
   OK(MatMult(A, x, y));
-  OK(MatMult(P, x, z));
-  OK(VecEqual(y, z, &same[0]));
   OK(MatMultTranspose(A, x, y));
-  OK(MatMultTranspose(P, x, z));
-  OK(VecEqual(y, z, &same[1]));
   OK(MatMultAdd(A, x, x, y));
-  OK(MatMultAdd(P, x, x, z));
-  OK(VecEqual(y, z, &same[2]));
   OK(MatMultTransposeAdd(A, x, x, y));
-  OK(MatMultTransposeAdd(P, x, x, z));
-  OK(VecEqual(y, z, &same[3]));
-  ck_assert_msg(same[0] && same[1] && same[2] && same[3], "products differ: %d %d %d %d", same[0], same[1], same[2], same[3]);
 }
 
 /* AIJ itself does so on one rank only. */
@@ -165,7 +155,8 @@ START_TEST(factors_in_place)
   OK(MatSolve(P, b, y));
   OK(VecEqual(x, y, &same));
   ck_assert_msg(same, "another solution than with plain AIJ");
-  products_once_unfactored(A, P, b, x, y);
+  products_once_unfactored(A, b, y);
+  products_once_unfactored(P, b, y);
   OK(VecDestroy(&b));
   OK(VecDestroy(&x));
   OK(VecDestroy(&y));
