@@ -248,9 +248,9 @@ PETSC_INTERN PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error
 /* The same, with a refusal raised as an error: where there is nobody to agree with. */
 PETSC_INTERN PetscErrorCode MackoUpdateSeq(Mat A);
 
-/* Whether another product with A is the type's below, because so few make no use of a compressed form, or because A has been its own
-   factor, which has no struct of ours; the product is counted, as one for each of `count` vectors. Of a parallel matrix: the same on
-   all ranks, collective where the matrix changed. */
+/* Whether another product with A is the type's below, because so few make no use of a compressed form, or because A has been its
+   own factor, which has no struct of ours; the product is counted, as one for each of `count` vectors. Of a parallel matrix: the
+   same on all ranks, collective where the matrix changed. */
 PETSC_INTERN PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits);
 PETSC_INTERN PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits);
 

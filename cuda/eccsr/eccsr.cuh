@@ -148,7 +148,8 @@ static __device__ __forceinline__ unsigned lanes_below(int lane)
 }
 
 /* Adds a whole slice of runs of W columns to the sums of its lanes, for GROUP vectors; at.stream is its first value. In each
- * round the values of a few steps are loaded, the codes of the next round, x, and then all is multiplied. SHARED: shares_x holds. */
+ * round the values of a few steps are loaded, the codes of the next round, x, and then all is multiplied. SHARED: shares_x
+ * holds. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int SHARED>
 static __device__ __forceinline__ void walk(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
                                             const macko_eccsr_slice &s, const eccsr_lane &l, SUM sum[GROUP])

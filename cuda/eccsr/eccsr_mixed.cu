@@ -3,7 +3,8 @@
 
 /* The width of runs is that of a slice, the same for a warp, so that the switch does not diverge. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int MASKED>
-static __global__ void __launch_bounds__(THREADS, resident<GROUP, 0, MASKED>) mixed_kernel(eccsr a, device_values values, device_vectors v)
+static __global__ void __launch_bounds__(THREADS, resident<GROUP, 0, MASKED>)
+  mixed_kernel(eccsr a, device_values values, device_vectors v)
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);

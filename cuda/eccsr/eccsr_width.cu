@@ -4,7 +4,8 @@
 
 /* The width of runs is known when this is compiled, so that one kernel has the registers of one width only. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
-static __global__ void __launch_bounds__(THREADS, resident<GROUP, W, MASKED>) width_kernel(eccsr a, device_values values, device_vectors v)
+static __global__ void __launch_bounds__(THREADS, resident<GROUP, W, MASKED>)
+  width_kernel(eccsr a, device_values values, device_vectors v)
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);

@@ -72,8 +72,8 @@ const macko_cost macko_h200_cost = {
   .few_codes = 0.00076, .byte_codes = 0.00021, .half_codes = 0.00044, .halves = 0.0001, .integers = 0.00002,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_least = 0.0028,
-  .eccsr_entry = 0.00047, .eccsr_step = 0.00154, .eccsr_shared = 0.0011, .eccsr_block = 0.0136, .eccsr_longest = 186, .eccsr_masked = 0.0003,
-  .eccsr_wide = 0.0004, .eccsr_empty = 0.0008,
+  .eccsr_entry = 0.00047, .eccsr_step = 0.00154, .eccsr_shared = 0.0011, .eccsr_block = 0.0136, .eccsr_longest = 186,
+  .eccsr_masked = 0.0003, .eccsr_wide = 0.0004, .eccsr_empty = 0.0008,
   .eccsr_rare = 0.0045, .eccsr_hidden = 0.56, .eccsr_slot = 0.00028,
   .slide_slot = 0.0002};
 

@@ -127,8 +127,8 @@ static Mat factored_in_place(const char *type)
   return A;
 }
 
-/* Its products then are AIJ's, which crash no more than those of a plain matrix do. What they come to is not compared: AIJ takes the
-   rows of a factor for those of a matrix, and reads what was never written. */
+/* Its products then are AIJ's, which crash no more than those of a plain matrix do. What they come to is not compared: AIJ takes
+   the rows of a factor for those of a matrix. */
 static void products_once_unfactored(Mat A, Vec x, Vec y)
 {
   OK(MatSetUnfactored(A));
