@@ -123,12 +123,14 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_put_four(macko_
   const __m256d ab = _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
   const __m256d cd = _mm256_add_pd(_mm256_permute2f128_pd(c, d, 0x20), _mm256_permute2f128_pd(c, d, 0x31));
   const __m256d acbd = _mm256_add_pd(_mm256_unpacklo_pd(ab, cd), _mm256_unpackhi_pd(ab, cd));
+  const __m256d sums = _mm256_permute4x64_pd(acbd, 0xd8), factor = _mm256_set1_pd(alpha);
   double *to = (double *)y + i;
   float *narrow = (float *)y + i;
-  __m256d all = _mm256_mul_pd(_mm256_set1_pd(alpha), _mm256_permute4x64_pd(acbd, 0xd8));
-  if (beta != 0) {
+  __m256d all;
+  if (beta == 0) all = _mm256_mul_pd(factor, sums);
+  else {
     const __m256d before = vector == MACKO_F64 ? _mm256_loadu_pd(to) : _mm256_cvtps_pd(_mm_loadu_ps(narrow));
-    all = _mm256_fmadd_pd(_mm256_set1_pd(alpha), _mm256_permute4x64_pd(acbd, 0xd8), _mm256_mul_pd(_mm256_set1_pd(beta), before));
+    all = _mm256_fmadd_pd(factor, sums, _mm256_mul_pd(_mm256_set1_pd(beta), before));
   }
   if (vector == MACKO_F64) _mm256_storeu_pd(to, all);
   else _mm_storeu_ps(narrow, _mm256_cvtpd_ps(all));

@@ -66,6 +66,15 @@ START_TEST(products_of_matrices_agree)
 }
 END_TEST
 
+/* Makes a matrix of ours and one of that type, and the same two of PETSc's plain type. */
+static void make_operands(const char *second, Mat *A, Mat *B, Mat *P, Mat *Q)
+{
+  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 3, A));
+  OK(make_matrix(PREALLOCATED, second, N, N, 4, B));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, P));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 4, Q));
+}
+
 /* PETSc multiplies a matrix that stands for a scaled transpose by the function of the matrix itself, and keeps what that needs in
    its own. */
 START_TEST(products_with_a_virtual_transpose_agree)
@@ -73,10 +82,7 @@ START_TEST(products_with_a_virtual_transpose_agree)
   Mat A, B, T, C, P, Q, R;
   if (ranks() > 1) return;
   OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
-  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 3, &A));
-  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 4, &B));
-  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, &P));
-  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 4, &Q));
+  make_operands(MATAIJMACKO, &A, &B, &P, &Q);
   OK(MatCreateTranspose(A, &T));
   OK(MatScale(T, -2));
   OK(MatScale(P, -2));
@@ -130,10 +136,7 @@ START_TEST(products_of_both_types_are_right_if_a_diagonal_is_asked_for)
   Mat A, B, C, P, Q, R;
   if (ranks() > 1) return;
   OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
-  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 3, &A));
-  OK(make_matrix(PREALLOCATED, MATAIJCUSPARSE, N, N, 4, &B));
-  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, &P));
-  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 4, &Q));
+  make_operands(MATAIJCUSPARSE, &A, &B, &P, &Q);
   R = product_of(MATPRODUCT_AB, P, Q, NULL);
   OK(MatProductCreate(A, B, NULL, &C));
   OK(MatProductSetType(C, MATPRODUCT_AB));
