@@ -1,27 +1,11 @@
 /* The sectors of x that entries ask for, counted in a sample of a csr in device memory: a block of threads a stretch. */
-#include "core/device_csr.cuh"
-#include "core/stretches.h"
-
-/* No sector has this number. */
-static constexpr unsigned long long FREE = ~0ull;
-
-/* Puts a sector into the table and gives 1 if it was not there. Which thread is first depends on the run; how many are first does
- * not. */
-static __device__ __forceinline__ int put_sector(unsigned long long *table, macko_hash_key key, int64_t sector)
-{
-  for (uint32_t slot = macko_sector_slot(key, sector);; slot = (slot + 1) & (MACKO_SECTOR_SLOTS - 1)) {
-    const unsigned long long there = atomicCAS(&table[slot], FREE, (unsigned long long)sector);
-    if (there == FREE) return 1;
-    if (there == (unsigned long long)sector) return 0;
-  }
-}
+#include "core/sectors.cuh"
 
 /* Adds to counts[0] and [1] the entries and the sectors of one stretch. */
 static __global__ void stretch_kernel(macko_device_csr a, macko_stretches s, macko_hash_key key, unsigned long long *counts)
 {
   __shared__ unsigned long long table[MACKO_SECTOR_SLOTS];
-  for (int i = threadIdx.x; i < MACKO_SECTOR_SLOTS; i += blockDim.x) table[i] = FREE;
-  __syncthreads();
+  clear_sectors(table);
   const int64_t first = blockIdx.x * s.step, past = min(first + s.rows, a.nrows);
   const int64_t begin = row_start(a, first), end = min(row_start(a, past), begin + MACKO_STRETCH);
   int sectors = 0;

@@ -28,7 +28,7 @@ static macko_status count_rows(void *context, macko_row_facts *facts, macko_erro
 }
 
 /* No function takes a sample: looking at all slices is as cheap here. */
-static const macko_column_facts columns = {macko_survey_slices, NULL, count_rows};
+static const macko_column_facts columns = {macko_survey_slices, NULL, count_rows, macko_survey_sectors};
 
 /* Says whether the matrix is of layout slice; of layout row otherwise, as paper is not encoded here. */
 static int is_slice(const macko_device_matrix *d)

@@ -188,7 +188,7 @@ macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_pro
 {
   slices a = slices_of(d);
   int64_t stencils = macko_params_of(&d->m.plan)->slice.stencils, steps = macko_params_of(&d->m.plan)->slice.value_units[2];
-  a.split = warps_for(a.count, steps);
+  a.split = macko_slice_split(a.count, steps);
   cudaError_t error = stencils ? multiply_stencils(a, d->m.value_type, p, stream) : cudaSuccess;
   if (error || stencils == a.count) return macko_cuda_status(error, "starting a multiply", err);
   return d->m.plan.values == MACKO_VALUES_PAIRS ? macko_pairs_multiply(a, d, p, stream, err)

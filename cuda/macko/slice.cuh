@@ -4,18 +4,19 @@
 
 #include "macko/columns.cuh"
 
-#include "macko/layout_bits.h"
+#include "macko/slice_blocks.h"
 
 /* A lane takes STEPS entries at a time: with eight so many registers are needed that too few warps fit to hide the latency of x
  * (1.29 instead of 1.44 times cuSPARSE). TABLE is what a table of 8-bit codes holds. */
 enum { THREADS = 128, WARPS = THREADS / MACKO_SLICE_ROWS, STEPS = 4, TABLE = 256 };
+static_assert((int)WARPS == (int)MACKO_SLICE_SPLIT, "the warps of a slice are of one block");
 
 /* This is a matrix of layout slice as kernels take it by value, but for its values; device pointers. */
 struct slices {
   const uint32_t *headers, *blocks; /* sections "slices" and "blocks" */
   const uint16_t *order; /* NULL: rows are in their own order */
   int64_t nrows, count;  /* count: slices */
-  int split; /* warps of a slice: 1, 2 or 4 */
+  int split; /* warps of a slice (macko_slice_split) */
 };
 
 /* Gives the header of a slice, by one load of 16 bytes that all lanes do alike. */
@@ -88,18 +89,6 @@ static inline slices slices_of(const macko_device_matrix *d)
 {
   return {(const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),
           (const uint16_t *)macko_device_data(d, "order"), d->m.nrows, (d->m.nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS, 1};
-}
-
-/* These are the warps that a GPU holds of these kernels, about: 40 on each of 132 multiprocessors. */
-enum { WARPS_OF_GPU = 5120 };
-
-/* Gives the number of warps of a slice: more until there are as many warps as a GPU holds, unless parts become too short to be
- * worth it. steps are those of all slices together. */
-static inline int warps_for(int64_t slices, int64_t steps)
-{
-  int split = 1;
-  while (split < WARPS && slices * split < WARPS_OF_GPU && steps >= 16 * split * slices) split *= 2;
-  return split;
 }
 
 /* Gives the number of blocks of threads for so many warps, as far as a launch has so many. */

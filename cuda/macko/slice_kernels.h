@@ -9,6 +9,7 @@ extern "C" {
 #endif
 
 #include "macko/params.h"
+#include "macko/slice_apart.h"
 #include "macko/slice_blocks.h"
 
 /* ---- layout slice ---- */
@@ -77,6 +78,11 @@ typedef struct {
  * blocks to the arena as far as there is room; kinds: MACKO_STENCILS and MACKO_PAIRS as allowed. */
 cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream);
 cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s, cudaStream_t stream);
+
+/* Sets counts[0] and [1], in device memory, to the entries of the sample and the sectors that they ask for in slices of that order;
+ * `columns` elements of x are a sector, and the key is any. */
+cudaError_t macko_count_apart(const macko_device_csr *a, const uint16_t *order, const macko_apart_sample *s, int columns,
+                              macko_hash_key key, unsigned long long counts[2], cudaStream_t stream);
 
 /* Says how many elements sums over so many slices need, one a slice and room beside them. */
 int64_t macko_slice_sums(int64_t slices);

@@ -87,7 +87,7 @@ template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32
 {
   constexpr int per = 32 / BITS;
   unsigned sum = (unsigned)n;
-#pragma unroll 4
+#pragma unroll 8
   for (int k = 0; k < n; k += per) {
     uint32_t word = __ldg(gaps + k / per * MACKO_SLICE_ROWS + lane);
     if (BITS == 4) {

@@ -29,6 +29,9 @@ void macko_close_survey(macko_encoder *e);
 /* Answers plan's question about slices (macko_column_facts); context is the encoder. */
 macko_status macko_survey_slices(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
 
+/* Answers its question about the sectors that slices of sorted rows ask for; 0 where such slices have not been surveyed. */
+double macko_survey_sectors(void *context);
+
 /* Sets facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec pairs. */
 macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err);
 

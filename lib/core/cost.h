@@ -14,6 +14,7 @@ typedef struct {
   double product;      /* a whole product of a format that is read slice by slice: what it takes however small the matrix is */
   double launch;       /* any product on a GPU, however small the matrix is */
   double sector;       /* sector of x that entries ask for on a GPU (stretches.h) */
+  double apart;        /* sector of x that slices of sorted rows ask for on a GPU and rows in their order do not */
   double line;         /* line of x that a core of a CPU has in none of its own caches (lines.c) */
   double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32, and of an f32 matrix of long rows; row, of format
                               * csr */
@@ -38,12 +39,17 @@ typedef struct {
                                        * have to be there before x can be loaded; of its other slots; of format eccsr */
   double walked_wait;  /* more for the slots of 32 lanes with gaps of their own where one asks for a line of x that stands alone */
   double slice;        /* slice that is no stencil, besides its slots */
+  double slice_warp;   /* more for each warp but the first of a slice, where several share it */
   double walked_slice; /* more for one whose lanes have gaps of their own, and begin and end anywhere */
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over those of the other */
-  double step;         /* step of the longest slice, for which the product waits: no other warp takes a part of it */
-  double row_wide;     /* entry of layout row stored in 8 bytes */
-  double row_narrow;   /* entry of layout row stored in fewer bytes */
+  double step;         /* step of the longest slice, for which the product waits */
+  double step_gap;     /* more for each byte of gaps that a slot has in the mean: they are loaded before x */
+  double step_listed;  /* more where columns are in a list, by the share of such slots */
+  double row_wide, row_single, row_narrow; /* entry of layout row, of a matrix of 8, 4, and 2 bytes */
   double row_row;      /* row of layout row */
+  double row_chunk;    /* instead of these two, where a GPU has x in shared memory: chunk of entries in which a row ends */
+  double row_chunk_single; /* more for an entry of 4 bytes there */
+  double row_column;   /* more for a column there: each multiprocessor loads all of x */
   double row_escape;   /* more for a gap that is in the list of long ones */
   double row_thin;     /* more for a gap of less than 4 bits */
   double paper_entry;  /* entry of layout paper, padding or not */
@@ -61,11 +67,11 @@ typedef struct {
   double dtans_row;    /* row of format dtans where a table is looked up */
   double dtans_equal_row; /* the same where none is */
   double eccsr_entry;  /* entry of format eccsr */
-  double eccsr_step;   /* more for each run of each of a block's rows */
-  double eccsr_shared; /* instead of it where runs have several columns and the lanes of a block share what they load of x */
+  double eccsr_step;   /* more for each run of each of a block's rows, where its lanes do not share what they load of x */
   double eccsr_run;    /* more for each run of a block */
   double eccsr_block;  /* more for each block */
-  double eccsr_longest; /* step of the longest block, which no other warp takes a part of */
+  double eccsr_longest; /* run of the longest block, which no other warp takes a part of */
+  double eccsr_longest_column; /* more for each column of such a run */
   double eccsr_masked; /* more for an entry of a slice with masks */
   double eccsr_wide;   /* more for such an entry where x has 8 bytes */
   double eccsr_empty;  /* slot of such a slice that no entry fills */
@@ -134,13 +140,6 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
   const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle) + (c->byte - c->cached_byte) * lost;
   const double moved = (bytes + plan->drag * (double)plan->bytes) * byte + (double)plan->scattered * c->far_row * lost;
   plan->time = (moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8) + plan->waits;
-}
-
-/* Gives the nanoseconds of an entry of layout row whose values are of that type. */
-static inline double macko_row_cost(const macko_options *options, macko_type value_type)
-{
-  const macko_cost *c = macko_cost_of(options);
-  return value_type == MACKO_F64 ? c->row_wide : c->row_narrow;
 }
 
 /* Gives the nanoseconds that a slot takes more because its value is stored as type `stored`, with `table` values in the

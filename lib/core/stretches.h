@@ -50,6 +50,19 @@ static inline double macko_all_sectors(const macko_stretches *s, int64_t entries
   return of_x <= MACKO_NEAR_SECTORS && all > (double)most ? (double)most : all;
 }
 
+/* This is a count under way in host memory. A slot holds the number of a sector and of the stretch, from 1, that has put it
+ * there. It begins with a key and `columns`, the elements of x of a sector, and zeros. */
+typedef struct {
+  macko_hash_key key;
+  int columns;
+  int64_t entries, sectors;
+  int64_t sector[MACKO_SECTOR_SLOTS], stretch[MACKO_SECTOR_SLOTS];
+} macko_sector_count;
+
+/* Counts entries begin .. end - 1 of a csr, and the sectors among theirs that no entry of that stretch had before. A stretch has at
+ * most MACKO_STRETCH entries. */
+void macko_count_stretch(macko_sector_count *c, int64_t stretch, const macko_csr *a, int64_t begin, int64_t end);
+
 /* This is `sectors` of the facts of a csr in host memory (facts.h). */
 double macko_host_sectors(void *findings);
 

@@ -37,28 +37,35 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   set_time(options, f->csr, plan);
 }
 
-/* Returns, in nanoseconds, what a run takes in each row of its block: less where a GPU's kernels load x once for all of them, which
- * they do where blocks have as many rows as runs have columns, and with masks for runs of two. */
-static double row_of_run(const macko_cost *cost, const macko_eccsr_work *work)
+/* Returns the columns of a run in the mean. */
+static double width_of(const macko_eccsr_work *work)
 {
-  const double width = work->runs ? (double)work->reads / (double)work->runs : 1;
-  const double rows = work->reads ? (double)work->lanes / (double)work->reads : 0;
-  return width > 1.5 && width < (work->masked ? 2.5 : rows + 0.5) ? cost->eccsr_shared : cost->eccsr_step;
+  return work->runs ? (double)work->reads / (double)work->runs : 1;
+}
+
+/* Tells whether a GPU's kernels load x once for all rows of a block, which then costs nothing beside the rest. They do where blocks
+ * have as many rows as runs have columns, and with masks for runs of two. */
+static int shares_x(const macko_eccsr_work *work)
+{
+  const double rows = work->reads ? (double)work->lanes / (double)work->reads : 0, width = width_of(work);
+  return width > 1.5 && width < (work->masked ? 2.5 : rows + 0.5);
 }
 
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
  * entries, runs, once and for each row of their blocks, which have as many as the mean, blocks, slots of masks that are empty, as
- * all slots of slices without masks are filled, and the steps of the longest block, which nobody shares. */
+ * all slots of slices without masks are filled, and the runs of the longest block, which nobody shares. */
 static double pattern_work(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c,
                            const macko_eccsr_work *work)
 {
   const macko_cost *cost = macko_cost_of(options);
   const double rows = work->reads ? (double)work->entries / (double)work->reads : 0;
+  const double run = cost->eccsr_run + (shares_x(work) ? 0 : rows * cost->eccsr_step);
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
   const double masked = cost->eccsr_masked + (a->value_type == MACKO_F64 ? cost->eccsr_wide : 0);
-  return cost->product + (double)work->entries * cost->eccsr_entry +
-         (double)work->runs * (cost->eccsr_run + rows * row_of_run(cost, work)) + (double)c->blocks * cost->eccsr_block +
-         (double)work->masked * masked + (double)empty * cost->eccsr_empty + (double)c->longest * cost->eccsr_longest;
+  const double longest = cost->eccsr_longest + width_of(work) * cost->eccsr_longest_column;
+  return cost->product + (double)work->entries * cost->eccsr_entry + (double)work->runs * run +
+         (double)c->blocks * cost->eccsr_block + (double)work->masked * masked + (double)empty * cost->eccsr_empty +
+         (double)c->longest * longest;
 }
 
 /* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */

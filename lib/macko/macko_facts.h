@@ -22,6 +22,8 @@ typedef struct {
   /* Under MACKO_PAIRS this counts the pairs of a gap and a value. It is -1 if there are more than MACKO_PAIR_LIMIT: counting ends
    * there, and nothing else is known. */
   int64_t pairs;
+  /* The sectors of x that sorted rows ask for on a GPU beyond those of rows in their order; set by the plan where they cost. */
+  double apart;
 } macko_slice_facts;
 
 /* These are the kinds of slices that a look may find besides lists and gaps of their own: stencils, and slices whose gaps come
@@ -58,6 +60,9 @@ typedef struct {
                          macko_error *err);
   /* Fills *facts about the gaps and first columns of all rows. */
   macko_status (*rows)(void *context, macko_row_facts *facts, macko_error *err);
+  /* Gives the sectors of x that slices of sorted rows ask for on a GPU (slice_apart.h), by a sample; 0 where that fails. The GPU
+   * answers once it has looked at all slices in that order. */
+  double (*sorted_sectors)(void *context);
 } macko_column_facts;
 
 /* Gives the questions of format macko among those of all formats. */

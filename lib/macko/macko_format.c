@@ -2,6 +2,7 @@
  * has what its layouts share, which have files of their own. */
 #include "core/product.h"
 #include "core/threads.h"
+#include "macko/slice_apart.h"
 #include "macko/slice_look.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #include <string.h>
 
 /* These are the answers to what planning asks, for a csr in host memory. */
-static const macko_column_facts host_columns = {macko_host_slices, macko_host_sample, macko_host_rows};
+static const macko_column_facts host_columns = {macko_host_slices, macko_host_sample, macko_host_rows,
+                                               macko_host_sorted_sectors};
 
 /* ---- what a matrix is stored in ---- */
 

@@ -1,7 +1,8 @@
 /* plan of format macko: chooses layout and value codec by exact bytes or predicted time. */
 #include "core/cost.h"
-#include "macko/layouts.h"
+#include "macko/row.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,12 +81,11 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
   return s;
 }
 
-/* Tells whether layout row is slower than that time for sure: its entries and rows alone take longer, which is known before anything
- * is planned. */
+/* Tells whether layout row is slower than that time for sure: its entries and rows alone take longer, whatever the width of gaps,
+ * which is known before anything is planned. */
 static int row_is_slower(const macko_facts *f, const macko_options *options, double time)
 {
-  const double least = (double)f->nnz * macko_row_cost(options, f->csr->value_type) +
-                       (double)f->csr->nrows * macko_cost_of(options)->row_row;
+  const double least = fmin(macko_row_work(options, f->csr, f->nnz, 8), macko_row_work(options, f->csr, f->nnz, 16));
   return options->prefer == MACKO_PREFER_TIME && time <= least;
 }
 

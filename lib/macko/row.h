@@ -64,6 +64,10 @@ int64_t macko_row_block_first(const macko_csr *a, int64_t block);
  * long gaps than INT32_MAX. */
 macko_status macko_row_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 
+/* Gives the nanoseconds that a product takes besides its bytes, with gaps of so many bits; long gaps and codecs come in
+ * addition. */
+double macko_row_work(const macko_options *options, const macko_csr *a, int64_t nnz, int bits);
+
 /* Multiplies with a matrix of layout row, arguments checked: for op N it computes y, for op T it adds to y, which has been scaled
  * by beta. */
 void macko_row_multiply(const macko_matrix *m, const macko_product *p);

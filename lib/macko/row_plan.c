@@ -158,6 +158,22 @@ static double width_cost(const macko_facts *f, const macko_options *options, int
   return options->prefer == MACKO_PREFER_MEMORY ? bytes : bytes * cost->byte + gap_time(f, cost, b, escapes);
 }
 
+/* A GPU has x in shared memory where gaps have 4 or 8 bits, x has so many elements or fewer, and sums are in f32. Warps then take
+ * chunks of so many entries, and those in which a row ends take longer. */
+enum { SHARED_COLUMNS = 56000, CHUNK = 512 };
+
+double macko_row_work(const macko_options *options, const macko_csr *a, int64_t nnz, int bits)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  const int size = macko_type_bytes(a->value_type);
+  if (cost->row_chunk > 0 && size < 8 && (bits == 4 || bits == 8) && a->ncols <= SHARED_COLUMNS) {
+    const double ends = nnz / CHUNK < a->nrows ? (double)nnz / CHUNK : (double)a->nrows;
+    return ends * cost->row_chunk + (size == 4 ? (double)nnz * cost->row_chunk_single : 0) + (double)a->ncols * cost->row_column;
+  }
+  const double entry = size == 8 ? cost->row_wide : size == 4 ? cost->row_single : cost->row_narrow;
+  return (double)nnz * entry + (double)a->nrows * cost->row_row;
+}
+
 /* Takes the width that costs least, or the one asked for, and then the base mode; neither depends on the other. A width that
  * leaves more than INT32_MAX long gaps is none, because starts in the list have 32 bits. */
 macko_status macko_row_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
@@ -184,9 +200,7 @@ macko_status macko_row_plan(const macko_facts *f, const macko_options *options, 
   params->row.base_mode = base.mode, params->row.base_bias = base.bias, params->row.base_bytes = base.bytes;
   params->row.long_gaps = escapes[best];
   plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) + base.cost + gap_cost(f, widths[best], escapes[best]);
-  const macko_cost *cost = macko_cost_of(options);
-  plan->work = (double)a->nrows * cost->row_row + gap_time(f, cost, widths[best], escapes[best]) +
-               (double)nnz * macko_row_cost(options, a->value_type);
+  plan->work = macko_row_work(options, a, nnz, widths[best]) + gap_time(f, macko_cost_of(options), widths[best], escapes[best]);
   snprintf(plan->reason, sizeof plan->reason,
            "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes", widths[best],
            options->gap_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);

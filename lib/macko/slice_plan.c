@@ -50,6 +50,17 @@ static double slices_time(const macko_cost *cost, const macko_slice_facts *p, do
   return slices * (cost->slice + walked * cost->walked_slice);
 }
 
+/* Gives the nanoseconds that a product waits for the longest slice: in each of its steps for the gaps first and then for x. Warps
+ * that share a slice each go through the gaps before their own steps, so that two of them spare less than half, and are more
+ * warps. */
+static double longest_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
+{
+  const double slots = slots_of(p), slices = (double)macko_slices_of(a->nrows);
+  const double gaps = slots > 0 ? (4 * cost->step_gap * (double)p->block_words + cost->step_listed * (double)p->listed) / slots : 0;
+  const int split = macko_slice_split(macko_slices_of(a->nrows), p->units[2]);
+  return (double)p->longest * (cost->step + gaps) / sqrt(split) + slices * (split - 1) * cost->slice_warp;
+}
+
 /* Gives the nanoseconds of a product, predicted for everything but bytes and values. */
 static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
@@ -57,8 +68,8 @@ static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_
   return cost->product + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
          (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
          (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)padding(p) * cost->padded +
-         slices_time(cost, p, (double)(macko_slices_of(a->nrows) - p->stencils)) + (double)p->longest * cost->step +
-         (p->window ? (double)a->nrows * cost->ordered_row : 0) +
+         slices_time(cost, p, (double)(macko_slices_of(a->nrows) - p->stencils)) + longest_time(a, cost, p) +
+         (p->window ? (double)a->nrows * cost->ordered_row : 0) + p->apart * cost->apart +
          (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
 }
 
@@ -345,12 +356,25 @@ static macko_status surely_unsorted(const macko_facts *f, const macko_options *o
   return s;
 }
 
+/* Looks at slices in one order of rows, and where they are sorted and loads of x cost something also for the sectors of x that they
+ * ask for besides. */
+static macko_status look(const macko_facts *f, const macko_options *options, int sorted, int kinds, macko_slice_facts *facts,
+                         macko_error *err)
+{
+  const macko_column_facts *ask = macko_columns_of(f);
+  macko_status s = ask->slices(f->context, sorted, kinds, facts, err);
+  const int asked = sorted && f->sectors && macko_cost_of(options)->apart > 0;
+  if (!s && asked && facts->pairs >= 0)
+    facts->apart = fmax(0, ask->sorted_sectors(f->context) - f->sectors(f->context));
+  return s;
+}
+
 /* Makes *best the facts of no slice being a stencil, where that is better: both kinds together cost more than either. */
 static macko_status without_stencils(const macko_facts *f, const macko_options *options, macko_slice_facts *best,
                                      macko_error *err)
 {
   macko_slice_facts plain;
-  macko_status s = macko_columns_of(f)->slices(f->context, 0, 0, &plain, err);
+  macko_status s = look(f, options, 0, 0, &plain, err);
   if (s) return s;
   macko_plan one = with_values(f->csr, options, &plain), both = with_values(f->csr, options, best);
   if (macko_better(options, &one, &both)) *best = plain;
@@ -366,7 +390,7 @@ static macko_status try_sorted(const macko_facts *f, const macko_options *option
   int hopeless;
   if (padding(best) <= f->csr->nrows || !macko_better(options, &hoped, &unsorted)) return MACKO_OK;
   macko_status s = surely_unsorted(f, options, &hopeless, err);
-  if (!s && !hopeless) s = macko_columns_of(f)->slices(f->context, 1, 0, &sorted, err);
+  if (!s && !hopeless) s = look(f, options, 1, 0, &sorted, err);
   if (s || hopeless) return s;
   macko_plan one = with_values(f->csr, options, &sorted);
   if (macko_better(options, &one, &unsorted)) *best = sorted;
@@ -394,7 +418,7 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   macko_slice_facts best;
   int sorted;
   macko_status s = surely_sorted(f, options, &sorted, err);
-  if (!s) s = macko_columns_of(f)->slices(f->context, sorted, sorted ? 0 : stencils_allowed(a, options), &best, err);
+  if (!s) s = look(f, options, sorted, sorted ? 0 : stencils_allowed(a, options), &best, err);
   if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
   if (!s && !sorted) s = try_sorted(f, options, &best, err);
   if (!s) fill_plan(a, cost, &best, plan), plan->waits = waits_of(f, options, &best);
@@ -421,7 +445,7 @@ macko_status macko_slice_plan_pairs(const macko_facts *f, const macko_options *o
   macko_slice_facts facts;
   int sorted = macko_params_of(pattern)->slice.window > 0, wide = 0;
   int stencils = macko_params_of(pattern)->slice.stencils > 0 ? MACKO_STENCILS : 0;
-  macko_status s = macko_columns_of(f)->slices(f->context, sorted, MACKO_PAIRS | stencils, &facts, err);
+  macko_status s = look(f, options, sorted, MACKO_PAIRS | stencils, &facts, err);
   if (!s && facts.pairs >= 0 && a->value_type != MACKO_F16) s = f->values.misfit(f->values.context, MACKO_F16, &wide, err);
   if (s) return s;
   if (facts.pairs < 0) return macko_too_many_pairs(err);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROWS = 40000, LENGTH = 8, COLS = 4 * ROWS };
 
@@ -199,36 +200,126 @@ START_TEST(a_cpu_loads_lines)
 }
 END_TEST
 
+/* Gives a length of 2, 4, .. 16 entries, by chance. */
+static int64_t some_length(int64_t i)
+{
+  const uint64_t mixed = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
+  return 2 * (1 + (int64_t)((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 61));
+}
+
+enum { MOST = 16 };
+
+/* A matrix in which two rows that follow each other have the same columns, each in a sector of its own, as far as both reach: the
+ * second row is as long as the first, or, `uneven`, as the first row of the pair three pairs on. */
+static scattered make_pairs(int uneven)
+{
+  scattered a = {malloc((ROWS + 1) * sizeof *a.row_ptr), malloc(ROWS * MOST * sizeof *a.cols), calloc(ROWS * MOST, 8)};
+  a.row_ptr[0] = 0;
+  for (int64_t i = 0; i < ROWS; i++) {
+    const int64_t pair = i / 2, length = some_length(uneven && i % 2 ? (pair + 3) % (ROWS / 2) : pair);
+    for (int64_t e = 0; e < length; e++)
+      a.cols[a.row_ptr[i] + e] = (int32_t)(4 * (e * (ROWS / MOST) + pair * 7919 % (ROWS / MOST)));
+    a.row_ptr[i + 1] = a.row_ptr[i] + length;
+  }
+  for (int64_t p = 0; p < a.row_ptr[ROWS]; p++) a.values[p] = 1 / (1.0 + (double)p);
+  return a;
+}
+
+/* Gives the seconds of layout slice and of plain CSR that are predicted for such pairs on a GPU. Rows must be sorted. */
+static double seconds_of_pairs(const scattered *a, double *csr)
+{
+  const macko_csr c = view(a);
+  macko_matrix *m = NULL;
+  macko_options o;
+  macko_info info;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.target = MACKO_TARGET_GPU;
+  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+  macko_get_info(m, &info);
+  ck_assert_ptr_nonnull(strstr(info.reason, "sorted by length"));
+  macko_destroy(&m);
+  *csr = info.csr_seconds;
+  return info.seconds;
+}
+
 /* Gives rows of the matrix that context is. */
 static macko_status some_rows(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
 {
   static int64_t starts[ROWS + 1];
   const scattered *a = context;
   (void)err;
-  for (int64_t i = 0; i <= count; i++) starts[i] = i * LENGTH;
+  for (int64_t i = 0; i <= count; i++) starts[i] = a->row_ptr[first + i] - a->row_ptr[first];
   *piece = view(a);
   piece->nrows = count, piece->row_ptr = starts;
-  piece->cols = a->cols + first * LENGTH, piece->values = a->values + first * LENGTH;
+  piece->cols = a->cols + a->row_ptr[first], piece->values = a->values + a->row_ptr[first];
   return MACKO_OK;
 }
 
-/* The sample is the same where rows come in pieces. */
+/* The samples are the same where rows come in pieces, also those of sorted rows. */
 START_TEST(pieces_are_predicted_alike)
 {
-  scattered a = make(4);
+  scattered a = _i ? make_pairs(1) : make(4);
   macko_row_source source = {.nrows = ROWS, .ncols = COLS, .value_type = MACKO_F64, .piece_rows = 300, .rows = some_rows,
                              .context = &a};
-  macko_matrix *whole = encode_for_gpu(&a), *pieces = NULL;
+  macko_matrix *whole = NULL, *pieces = NULL;
   macko_info one, other;
   macko_options o;
   macko_error err = {0};
   macko_options_init(&o);
   o.target = MACKO_TARGET_GPU;
+  if (_i) o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE;
+  const macko_csr c = view(&a);
+  ck_assert_msg(!macko_encode(&c, &o, &whole, &err), "%s", err.text);
   ck_assert_msg(!macko_encode_rows(&source, &o, &pieces, &err), "%s", err.text);
   macko_get_info(whole, &one), macko_get_info(pieces, &other);
   ck_assert_str_eq(one.reason, other.reason);
   ck_assert_double_eq(one.seconds, other.seconds);
   macko_destroy(&whole), macko_destroy(&pieces);
+  release(&a);
+}
+END_TEST
+
+/* Rows of equal columns that are sorted away from each other ask for their sectors twice. In pairs of unequal rows the second one
+ * asks for those of the first once more, a quarter of all entries at least. */
+START_TEST(sorted_rows_gather_apart)
+{
+  double time[2], csr[2], nnz[2];
+  for (int i = 0; i < 2; i++) {
+    scattered a = make_pairs(i);
+    time[i] = seconds_of_pairs(&a, &csr[i]), nnz[i] = (double)a.row_ptr[ROWS];
+    release(&a);
+  }
+  ck_assert_double_eq(nnz[0], nnz[1]);
+  ck_assert_double_gt((time[1] - csr[1]) - (time[0] - csr[0]), 1e-9 * nnz[0] / 4 * macko_h200_cost.apart);
+}
+END_TEST
+
+/* Where a GPU has x in shared memory it is the chunks in which a row ends that take long, and otherwise entries and rows. */
+START_TEST(row_ends_count)
+{
+  enum { LONG = 2048, FEW = ROWS * LENGTH / LONG };
+  scattered a = make(2);
+  macko_csr c = view(&a);
+  double time[2][2];
+  for (int wide = 0; wide < 2; wide++)
+    for (int i = 0; i < 2; i++) {
+      macko_options o;
+      macko_info info;
+      macko_error err = {0};
+      macko_options_init(&o);
+      o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.gap_bits = 8, o.target = MACKO_TARGET_GPU;
+      const int64_t length = i ? LONG : LENGTH;
+      c.value_type = MACKO_F16, c.ncols = wide ? 60000 : 50000, c.nrows = i ? FEW : ROWS;
+      for (int64_t r = 0; r <= c.nrows; r++) a.row_ptr[r] = r * length;
+      for (int64_t p = 0; p < c.nrows * length; p++) a.cols[p] = (int32_t)(p % length * 20);
+      ck_assert_msg(!macko_predict(&c, &o, &info, &err), "%s", err.text);
+      time[wide][i] = 1e9 * info.seconds - macko_h200_cost.byte * (double)info.bytes;
+    }
+  /* All else is the same for both: bytes were taken away, and loads of x do not depend on the layout. */
+  const double chunks = ROWS * LENGTH / 512.0 - FEW, shared = chunks * macko_h200_cost.row_chunk;
+  const double others = (ROWS - FEW) * macko_h200_cost.row_row;
+  ck_assert_double_eq_tol((time[0][0] - time[0][1]) - (time[1][0] - time[1][1]), shared - others, 0.02 * others);
   release(&a);
 }
 END_TEST
@@ -306,7 +397,9 @@ int main(void)
   tcase_add_test(t, a_small_x_is_loaded_once);
   tcase_add_test(t, a_cpu_loads_lines);
   tcase_add_loop_test(t, a_gpu_is_as_fast_as_it_is, 0, 2);
-  tcase_add_test(t, pieces_are_predicted_alike);
+  tcase_add_loop_test(t, pieces_are_predicted_alike, 0, 2);
+  tcase_add_test(t, sorted_rows_gather_apart);
+  tcase_add_test(t, row_ends_count);
   tcase_add_test(t, uneven_rows_count);
   tcase_add_test(t, files_keep_it);
   suite_add_tcase(suite, t);
