@@ -70,8 +70,8 @@ MACKO_INLINE void macko_count_slice(macko_slice_facts *p, const macko_slice *s, 
 
 
 /* On a GPU at most MACKO_SLICE_SPLIT warps share a slice, each with MACKO_SLICE_SHARE steps or more in the mean. With every
- * MACKO_SLICE_EACH slices more its steps must be one more to be worth it, and from MACKO_SLICE_MANY slices on, nearly as many as the
- * warps that a GPU holds, each has one warp. These numbers were found by timing 120 matrices with 1, 2 and 4 warps. */
+ * MACKO_SLICE_EACH slices more its steps must be one more to be worth it, and from MACKO_SLICE_MANY slices on, nearly as many as
+ * a GPU holds warps, each has one warp. These numbers were found by timing 120 matrices with 1, 2 and 4 warps. */
 enum { MACKO_SLICE_SPLIT = 4, MACKO_SLICE_SHARE = 3, MACKO_SLICE_MANY = 3800, MACKO_SLICE_EACH = 380 };
 
 /* Gives the number of warps of a slice on a GPU, a power of two. steps are those of all slices together. */

@@ -70,7 +70,7 @@ static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_
          (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)padding(p) * cost->padded +
          slices_time(cost, p, (double)(macko_slices_of(a->nrows) - p->stencils)) + longest_time(a, cost, p) +
          (p->window ? (double)a->nrows * cost->ordered_row : 0) + p->apart * cost->apart +
-         (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
+         (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed + (double)p->longest * cost->stencil_step : 0);
 }
 
 /* Gives the drag of slots of all kinds. Lanes side by side have gaps of their own, too, where slices are not uniform, and so have
