@@ -49,7 +49,8 @@ struct macko_findings {
   int lent; /* 1: the arrays of *csr outlive the matrix, which may use them as its own */
   macko_known_values values; /* of all formats */
   macko_lines lines;
-  int lines_known;
+  double sectors; /* as the facts give them */
+  int lines_known, sectors_known;
   void *own[MACKO_FORMAT_AUTO]; /* what each format has found; NULL: nothing */
 };
 

@@ -19,22 +19,38 @@ void macko_count_stretch(macko_sector_count *c, int64_t stretch, const macko_csr
 }
 
 /* Rows that cannot be had end the sample: the next pass over the rows tells why. */
-double macko_host_sectors(void *findings)
+double macko_sample_sectors(void *findings, const macko_stretches *s, int64_t count, int64_t step, int64_t rows,
+                            macko_count_range *count_range, const void *context)
 {
   const macko_findings *found = findings;
   const macko_csr *csr = found->csr;
-  const int64_t nnz = macko_found_nnz(found);
-  const macko_stretches sample = macko_stretches_of(csr->nrows, nnz, csr->value_type);
-  macko_sector_count c = {.key = macko_new_hash_key(), .columns = sample.columns};
-  macko_rows whole, *rows = macko_found_rows(found, &whole);
+  macko_sector_count c = {.key = macko_new_hash_key(), .columns = s->columns};
+  macko_rows whole, *source = macko_found_rows(found, &whole);
   macko_assembly room = {0};
   macko_csr a;
-  for (int64_t i = 0; i < sample.count; i++) {
-    const int64_t first = i * sample.step, left = csr->nrows - first, count = left < sample.rows ? left : sample.rows;
-    if (macko_view_rows(rows, first, count, &room, &a, NULL)) break;
-    const int64_t begin = macko_csr_row(&a, first), end = macko_csr_row(&a, first + count);
-    macko_count_stretch(&c, i + 1, &a, begin, end - begin < MACKO_STRETCH ? end : begin + MACKO_STRETCH);
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t first = i * step, left = csr->nrows - first, here = left < rows ? left : rows;
+    if (macko_view_rows(source, first, here, &room, &a, NULL)) break;
+    count_range(&c, &a, first, first + here, i, context);
   }
   macko_free_assembly(&room);
-  return macko_all_sectors(&sample, c.entries, c.sectors, nnz, csr->ncols);
+  return macko_all_sectors(s, c.entries, c.sectors, macko_found_nnz(found), csr->ncols);
+}
+
+/* As a macko_count_range this counts a stretch. */
+static void count_rows(macko_sector_count *c, const macko_csr *a, int64_t first, int64_t past, int64_t i, const void *context)
+{
+  const int64_t begin = macko_csr_row(a, first), end = macko_csr_row(a, past);
+  (void)context;
+  macko_count_stretch(c, i + 1, a, begin, end - begin < MACKO_STRETCH ? end : begin + MACKO_STRETCH);
+}
+
+/* They are counted once, as several forms ask for them. */
+double macko_host_sectors(void *findings)
+{
+  macko_findings *found = findings;
+  const macko_stretches s = macko_stretches_of(found->csr->nrows, macko_found_nnz(found), found->csr->value_type);
+  if (!found->sectors_known)
+    found->sectors = macko_sample_sectors(findings, &s, s.count, s.step, s.rows, count_rows, NULL), found->sectors_known = 1;
+  return found->sectors;
 }

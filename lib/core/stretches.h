@@ -63,6 +63,15 @@ typedef struct {
  * most MACKO_STRETCH entries. */
 void macko_count_stretch(macko_sector_count *c, int64_t stretch, const macko_csr *a, int64_t begin, int64_t end);
 
+/* Counts what the sample has of rows first .. past - 1, range number i; context is the caller's. */
+typedef void macko_count_range(macko_sector_count *c, const macko_csr *a, int64_t first, int64_t past, int64_t i,
+                               const void *context);
+
+/* Gives the sectors that all entries of the csr of those findings ask for, by a sample of `count` ranges of at most `rows` rows,
+ * the i-th from row i * step on. *s tells how many elements of x are a sector. */
+double macko_sample_sectors(void *findings, const macko_stretches *s, int64_t count, int64_t step, int64_t rows,
+                            macko_count_range *count_range, const void *context);
+
 /* This is `sectors` of the facts of a csr in host memory (facts.h). */
 double macko_host_sectors(void *findings);
 

@@ -55,10 +55,11 @@ static double slices_time(const macko_cost *cost, const macko_slice_facts *p, do
  * warps. */
 static double longest_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
-  const double slots = slots_of(p), slices = (double)macko_slices_of(a->nrows);
+  const int64_t slices = macko_slices_of(a->nrows);
+  const double slots = slots_of(p);
   const double gaps = slots > 0 ? (4 * cost->step_gap * (double)p->block_words + cost->step_listed * (double)p->listed) / slots : 0;
-  const int split = macko_slice_split(macko_slices_of(a->nrows), p->units[2]);
-  return (double)p->longest * (cost->step + gaps) / sqrt(split) + slices * (split - 1) * cost->slice_warp;
+  const int split = macko_slice_split(slices, p->units[2]);
+  return (double)p->longest * (cost->step + gaps) / sqrt(split) + (double)slices * (split - 1) * cost->slice_warp;
 }
 
 /* Gives the nanoseconds of a product, predicted for everything but bytes and values. */

@@ -64,16 +64,23 @@ static double seconds(const scattered *a, macko_format format, macko_target targ
   return info.seconds;
 }
 
-/* Encodes the matrix as it is best on a GPU. */
-static macko_matrix *encode_for_gpu(const scattered *a)
+/* Gives options for a GPU: all formats, or layout slice alone. */
+static macko_options gpu_options(int slices)
 {
-  macko_csr c = view(a);
-  macko_matrix *m = NULL;
   macko_options o;
-  macko_error err = {0};
   macko_options_init(&o);
   o.target = MACKO_TARGET_GPU;
-  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+  if (slices) o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE;
+  return o;
+}
+
+/* Encodes the matrix with these options. */
+static macko_matrix *encode_with(const scattered *a, const macko_options *o)
+{
+  const macko_csr c = view(a);
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  ck_assert_msg(!macko_encode(&c, o, &m, &err), "%s", err.text);
   return m;
 }
 
@@ -200,11 +207,17 @@ START_TEST(a_cpu_loads_lines)
 }
 END_TEST
 
+/* Gives the same number every time, which looks like chance. */
+static uint64_t by_chance(int64_t i)
+{
+  const uint64_t mixed = (uint64_t)i * 0x9e3779b97f4a7c15u;
+  return (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u;
+}
+
 /* Gives a length of 2, 4, .. 16 entries, by chance. */
 static int64_t some_length(int64_t i)
 {
-  const uint64_t mixed = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
-  return 2 * (1 + (int64_t)((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 61));
+  return 2 * (1 + (int64_t)(by_chance(i + 1) >> 61));
 }
 
 enum { MOST = 16 };
@@ -228,14 +241,9 @@ static scattered make_pairs(int uneven)
 /* Gives the seconds of layout slice and of plain CSR that are predicted for such pairs on a GPU. Rows must be sorted. */
 static double seconds_of_pairs(const scattered *a, double *csr)
 {
-  const macko_csr c = view(a);
-  macko_matrix *m = NULL;
-  macko_options o;
+  const macko_options o = gpu_options(1);
+  macko_matrix *m = encode_with(a, &o);
   macko_info info;
-  macko_error err = {0};
-  macko_options_init(&o);
-  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.target = MACKO_TARGET_GPU;
-  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
   macko_get_info(m, &info);
   ck_assert_ptr_nonnull(strstr(info.reason, "sorted by length"));
   macko_destroy(&m);
@@ -262,15 +270,10 @@ START_TEST(pieces_are_predicted_alike)
   scattered a = _i ? make_pairs(1) : make(4);
   macko_row_source source = {.nrows = ROWS, .ncols = COLS, .value_type = MACKO_F64, .piece_rows = 300, .rows = some_rows,
                              .context = &a};
-  macko_matrix *whole = NULL, *pieces = NULL;
+  const macko_options o = gpu_options(_i);
+  macko_matrix *whole = encode_with(&a, &o), *pieces = NULL;
   macko_info one, other;
-  macko_options o;
   macko_error err = {0};
-  macko_options_init(&o);
-  o.target = MACKO_TARGET_GPU;
-  if (_i) o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE;
-  const macko_csr c = view(&a);
-  ck_assert_msg(!macko_encode(&c, &o, &whole, &err), "%s", err.text);
   ck_assert_msg(!macko_encode_rows(&source, &o, &pieces, &err), "%s", err.text);
   macko_get_info(whole, &one), macko_get_info(pieces, &other);
   ck_assert_str_eq(one.reason, other.reason);
@@ -327,8 +330,7 @@ END_TEST
 /* Gives how many entries of row i - 1 go to row i: 7 or none, by chance. */
 static int64_t shorter(int64_t i)
 {
-  const uint64_t mixed = (uint64_t)i * 0x9e3779b97f4a7c15u;
-  return (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63 ? 7 : 0;
+  return by_chance(i) >> 63 ? 7 : 0;
 }
 
 /* What csr would take is known with the rows that a processor does not foresee, also where csr is asked for. */
@@ -373,7 +375,8 @@ START_TEST(files_keep_it)
 {
   const char *path = "gathers.macko";
   scattered a = make(8);
-  macko_matrix *saved = encode_for_gpu(&a), *loaded = NULL;
+  const macko_options o = gpu_options(0);
+  macko_matrix *saved = encode_with(&a, &o), *loaded = NULL;
   macko_info before, after;
   macko_error err = {0};
   ck_assert_msg(!macko_save(path, saved, NULL, &err), "%s", err.text);
