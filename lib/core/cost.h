@@ -37,6 +37,7 @@ typedef struct {
   double padded;       /* more for a slot without an entry */
   double drag, even_drag, eccsr_drag; /* drag (macko_plan in format.h) of layout slice where lanes have gaps of their own, which
                                        * have to be there before x can be loaded; of its other slots; of format eccsr */
+  double eccsr_masked_drag; /* instead of that for slices with masks, which tell where values are */
   double walked_wait;  /* more for the slots of 32 lanes with gaps of their own where one asks for a line of x that stands alone */
   double slice;        /* slice that is no stencil, besides its slots */
   double slice_warp;   /* more for each warp but the first of a slice, where several share it */
@@ -70,6 +71,7 @@ typedef struct {
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_step;   /* more for each run of each of a block's rows, where its lanes do not share what they load of x */
   double eccsr_run;    /* more for each run of a block */
+  double eccsr_masked_run; /* the same in slices with masks, which a CPU takes for all blocks of a slice at once */
   double eccsr_block;  /* more for each block */
   double eccsr_longest; /* run of the longest block, which no other warp takes a part of */
   double eccsr_longest_column; /* more for each column of such a run */

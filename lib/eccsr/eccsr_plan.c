@@ -15,11 +15,13 @@ const macko_form macko_eccsr_forms[2] = {
   {.variant = MACKO_HAS(VARIANT_PAPER) | MACKO_HAS(VARIANT_SHARED), .gap_bits = PAPER_BITS, .values = VALUES,
    .target = MACKO_HAS_ALL}};
 
-/* Predicts the time of a plan of this format, on a GPU with what it hides and on a CPU with what keeps it behind a plain stream:
- * both are set here alone, as files do not tell them. */
-static void set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
+/* Predicts the time of a plan of this format, on a GPU with what it hides and on a CPU with what keeps it behind a plain stream,
+ * which depends on masks: both are set here alone, as files do not tell them. */
+static void set_time(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c, macko_plan *plan)
 {
-  plan->hidden = macko_cost_of(options)->eccsr_hidden, plan->drag = macko_cost_of(options)->eccsr_drag;
+  const macko_cost *cost = macko_cost_of(options);
+  const int masked = 2 * c->masked > c->slices;
+  plan->hidden = cost->eccsr_hidden, plan->drag = masked ? cost->eccsr_masked_drag : cost->eccsr_drag;
   macko_set_time(options, a, plan);
 }
 
@@ -34,7 +36,7 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   const double rare = type == MACKO_U16 || type == MACKO_F16 || type == MACKO_BF16 ? cost->eccsr_rare : 0;
   plan->bytes += sign * bytes;
   plan->work += sign * (double)slots * (macko_codec_cost(cost, type, codec->table) + rare);
-  set_time(options, f->csr, plan);
+  set_time(options, f->csr, &macko_eccsr_params_of(plan)->of.counts, plan);
 }
 
 /* Returns the columns of a run in the mean. */
@@ -53,13 +55,16 @@ static int shares_x(const macko_eccsr_work *work)
 
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
  * entries, runs, once and for each row of their blocks, which have as many as the mean, blocks, slots of masks that are empty, as
- * all slots of slices without masks are filled, and the runs of the longest block, which nobody shares. */
+ * all slots of slices without masks are filled, and the runs of the longest block, which nobody shares. Slices with masks have the
+ * runs that are theirs by entries. */
 static double pattern_work(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c,
                            const macko_eccsr_work *work)
 {
   const macko_cost *cost = macko_cost_of(options);
   const double rows = work->reads ? (double)work->entries / (double)work->reads : 0;
-  const double run = cost->eccsr_run + (shares_x(work) ? 0 : rows * cost->eccsr_step);
+  const double share = work->entries ? (double)work->masked / (double)work->entries : 0;
+  const double of_block = share * cost->eccsr_masked_run + (1 - share) * cost->eccsr_run;
+  const double run = of_block + (shares_x(work) ? 0 : rows * cost->eccsr_step);
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
   const double masked = cost->eccsr_masked + (a->value_type == MACKO_F64 ? cost->eccsr_wide : 0);
   const double longest = cost->eccsr_longest + width_of(work) * cost->eccsr_longest_column;
@@ -142,7 +147,7 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
 {
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + f->nnz * macko_type_bytes(f->csr->value_type),
                      .work = pattern_work(options, f->csr, counts, work)};
-  set_time(options, f->csr, &plan);
+  set_time(options, f->csr, counts, &plan);
   return plan.time;
 }
 
@@ -179,9 +184,10 @@ static int beats(const macko_facts *f, const macko_options *options, const macko
 /* Whether the least that any plan takes may be better: its values as they are, and the work of its entries. */
 static int least_beats(const macko_facts *f, const macko_options *options, const macko_plan *best)
 {
+  const macko_eccsr_counts none = {.slices = 0};
   macko_plan least = {.bytes = f->nnz * macko_type_bytes(f->csr->value_type),
                       .work = (double)f->nnz * macko_cost_of(options)->eccsr_entry};
-  set_time(options, f->csr, &least);
+  set_time(options, f->csr, &none, &least);
   return !best || least.time < most_time(options, best->time);
 }
 
@@ -196,9 +202,9 @@ static int rows_apart_may_win(const macko_facts *f, const macko_options *options
 }
 
 /* Spares the planning of matrices for which this format cannot be chosen. By memory it is planned wherever it can, as only then
- * its bytes are known. By time it is planned where rows of equal columns or, on a GPU, aligned rows with masks make it faster than
- * the best so far, by a sample and with values as they are; or, on a CPU, where there are rows of equal columns that lie apart, and
- * the largest blocks would. The least that any plan takes is asked first, as that needs no look at the matrix. On a GPU lanes of
+ * its bytes are known. By time it is planned where rows of equal columns or aligned rows with masks make it faster than the best so
+ * far, by a sample and with values as they are; or, on a CPU, where there are rows of equal columns that lie apart, and the largest
+ * blocks would. The least that any plan takes is asked first, as that needs no look at the matrix. On a GPU lanes of
  * rows alone gather as slices do. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
@@ -210,7 +216,7 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
   if (!macko_eccsr_facts_of(f) || options->prefer == MACKO_PREFER_MEMORY) return macko_eccsr_facts_of(f) != NULL;
   if (f->csr->ncols > INT32_MAX || f->csr->nrows > INT32_MAX) return 0;
   if (!least_beats(f, options, best)) return 0;
-  (void)(gpu ? macko_eccsr_choose_shape : macko_eccsr_usual_shape)(f, &shape, &counts, &work, NULL);
+  (void)macko_eccsr_choose_shape(f, &shape, &counts, &work, NULL);
   if (gpu && !shape.aligned && work.entries < 2 * work.reads) return 0;
   if (beats(f, options, &counts, &work, best)) return 1;
   return may_be_apart(f, options) && rows_apart_may_win(f, options, best);
