@@ -247,6 +247,14 @@ void macko_get_info(const macko_matrix *matrix, macko_info *info);
  * Errors: those of macko_encode; *info is unchanged then. */
 macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err);
 
+/* Times products by format csr with some rows of *csr on the CPU, in as many threads as products have, and sets *pace to what they
+ * take over what is predicted of them: with 1.5 this machine takes half as long again, at this hour, as the one that its kind's
+ * costs were measured on. info.seconds of a prediction for a CPU, times *pace, is what to expect of products here. Predictions
+ * themselves never change with it, so that they can be compared, and choices repeat. It takes as long as ten products, or, of a
+ * matrix beyond the caches, as four with at most so many rows that four times the last-level cache would hold them.
+ * Errors: those of macko_encode; *pace is unchanged then. */
+macko_status macko_measure_pace(const macko_csr *csr, double *pace, macko_error *err);
+
 /* One array of the compressed form, in host memory. The matrix owns it, unless it was borrowed by macko_encode_borrowed. name is
  * a constant string, and data has `bytes` bytes of elements of that type. */
 typedef struct {

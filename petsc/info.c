@@ -112,12 +112,14 @@ static void AddBlock(Mat block, int i, Sums *s)
 }
 
 /* Returns the number of products after which the last encoding has paid for itself, were csr the alternative, or -1 for never.
-   Both are compared by what is predicted of them, since csr is not measured; the measured mean stands in where there is no
-   prediction. A matrix that was not encoded here, as one from a file, has paid after 0 products. */
+   Both are compared by what is predicted of them, since csr is not measured, at the pace at which products were measured so far;
+   the measured mean stands in where there is no prediction. A matrix that was not encoded here, as one from a file, has paid after
+   0 products. */
 static PetscInt64 BreakEven(const MatMackoInfo *info)
 {
   double own   = info->predicted_seconds > 0 ? info->predicted_seconds : info->product_seconds;
-  double gain  = own > 0 ? info->csr_predicted_seconds - own : 0;
+  double pace  = own > 0 && info->product_seconds > 0 ? info->product_seconds / own : 1;
+  double gain  = own > 0 ? (info->csr_predicted_seconds - own) * pace : 0;
   double count = gain <= 0 ? -1 : info->encodes ? ceil(info->encode_seconds / (double)info->encodes / gain) : 0;
   return count < 9e18 ? (PetscInt64)count : -1;
 }

@@ -208,8 +208,7 @@ static macko_status new_vectors(host_trial *t, macko_error *err)
   return MACKO_OK;
 }
 
-/* Gives nanoseconds of a clock that nobody sets. */
-static double now(void)
+double macko_now(void)
 {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -228,9 +227,9 @@ static macko_status time_on_host(void *context, double *taken, macko_error *err)
   host_trial *t = context;
   const macko_matrix *m = t->last;
   macko_status s = t->x ? MACKO_OK : new_vectors(t, err);
-  const double start = now();
+  const double start = macko_now();
   if (!s) s = macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, err);
-  *taken = now() - start;
+  *taken = macko_now() - start;
   return s;
 }
 

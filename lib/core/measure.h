@@ -36,6 +36,9 @@ macko_status macko_choose_measured(const macko_trial *trial, const char *where, 
 macko_status macko_encode_measured(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix,
                                    macko_error *err);
 
+/* Gives nanoseconds of a clock that nobody sets. */
+double macko_now(void);
+
 /* Does what macko_encode does once its arguments are checked and the choice is not by measuring: *a is sorted. lent: 1 if its
  * arrays outlive the matrix, which may use them as its own. Errors: as macko_encode. */
 macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix,

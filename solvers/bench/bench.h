@@ -18,7 +18,8 @@ typedef struct {
   int64_t k;                     /* vectors multiplied at once */
   double us, warm;               /* microseconds of a product of k vectors; on a GPU us is with caches emptied, warm without */
   double singles;                /* microseconds of k products of one vector each, where k is not 1 */
-  double predicted;              /* microseconds that were predicted of a product of one vector, of ours */
+  double predicted;              /* microseconds that were predicted of a product of one vector, of ours, at this pace */
+  double pace;                   /* as macko_measure_pace gives it, the median of all rounds; 0 on a GPU and of peers */
   double plan, encode, refresh; /* seconds; a peer's preparation counts as encode */
   double difference;             /* |y - A x| / |A x| in the 2-norm, NAN where that is none */
 } bench_result;

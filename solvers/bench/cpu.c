@@ -138,14 +138,15 @@ static macko_status time_batch(const bench_method *m, int k, int batch, int cach
 }
 
 /* The methods of one matrix, what they multiply, and what was measured: times[i * repeats + round] is of method i; singles has the
- * same of one vector, where v has more. cached: the matrix fits into the cache. */
+ * same of one vector, where v has more, and paces the machine's pace in each round. cached: the matrix fits into the cache. */
 typedef struct {
   const char *matrix;
+  const macko_csr *a;
   bench_method methods[BENCH_METHODS + 1];
   int count, cached, repeats;
   vectors v;
   rehearsal h[BENCH_METHODS];
-  double *times, *singles;
+  double *times, *singles, *paces;
 } comparison;
 
 /* Rehearses every method and then times all of them, `repeats` rounds in random order. */
@@ -156,8 +157,9 @@ static macko_status time_rounds(comparison *c, macko_error *err)
   macko_status s = MACKO_OK;
   for (int i = 0; !s && i < c->count; i++) s = rehearse(c->matrix, &c->methods[i], &c->v, &c->h[i], err), order[i] = i;
   /* Every method has its turn in a round before any has the next. */
-  for (int round = 0; round < c->repeats; round++) {
+  for (int round = 0; !s && round < c->repeats; round++) {
     shuffle(order, c->count, &state);
+    s = macko_measure_pace(c->a, &c->paces[round], err);
     for (int turn = 0; !s && turn < c->count; turn++) {
       const int i = order[turn], at = i * c->repeats + round;
       s = time_batch(&c->methods[i], c->v.k, c->h[i].batch, c->cached, &c->v, &c->times[at], err);
@@ -168,9 +170,11 @@ static macko_status time_rounds(comparison *c, macko_error *err)
 }
 
 /* Adds a row of the table for each method whose products were right. */
-static macko_status add_rows(const comparison *c, const macko_csr *a, bench_table *table, macko_error *err)
+static macko_status add_rows(const comparison *c, bench_table *table, macko_error *err)
 {
   const int repeats = c->repeats, k = c->v.k;
+  const macko_csr *a = c->a;
+  const double pace = bench_median(c->paces, repeats);
   for (int i = 0; i < c->count; i++) {
     const bench_method *m = &c->methods[i];
     /* The program ends with an error if there are any. */
@@ -179,8 +183,8 @@ static macko_status add_rows(const comparison *c, const macko_csr *a, bench_tabl
     bench_result *r = bench_add(table);
     if (!r) return bench_refuse(err, MACKO_OUT_OF_MEMORY, c->matrix, "no memory for results");
     *r = (bench_result){.peer = m->peer, .lossy = m->rounding > 0, .cached = c->cached, .nrows = a->nrows, .ncols = a->ncols,
-                        .bytes = m->bytes, .k = k, .predicted = m->predicted, .plan = m->plan, .encode = m->encode,
-                        .refresh = m->refresh, .difference = c->h[i].difference};
+                        .bytes = m->bytes, .k = k, .predicted = m->predicted * pace, .pace = m->peer ? 0 : pace, .plan = m->plan,
+                        .encode = m->encode, .refresh = m->refresh, .difference = c->h[i].difference};
     r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
     r->moved = m->bytes + k * (a->nrows + a->ncols) * macko_type_bytes(bench_vector_type(a));
     r->us = 1e6 * bench_median(c->times + i * repeats, repeats);
@@ -194,19 +198,19 @@ static macko_status add_rows(const comparison *c, const macko_csr *a, bench_tabl
   return MACKO_OK;
 }
 
-/* One array holds both kinds of times. The matrix as CSR decides whether it fits into the cache, for all forms alike, so that they
- * are timed in the same way. */
+/* One array holds all times. The matrix as CSR decides whether it fits into the cache, for all forms alike, so that they are timed
+ * in the same way. */
 macko_status bench_cpu(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
 {
   const size_t most = (size_t)settings->repeats * BENCH_METHODS;
-  comparison c = {.matrix = matrix, .cached = bench_csr_bytes(a) <= settings->cache, .repeats = settings->repeats,
-                  .times = malloc(2 * most * sizeof(double))};
-  if (c.times) c.singles = c.times + most;
+  comparison c = {.matrix = matrix, .a = a, .cached = bench_csr_bytes(a) <= settings->cache, .repeats = settings->repeats,
+                  .times = malloc((2 * most + (size_t)settings->repeats) * sizeof(double))};
+  if (c.times) c.singles = c.times + most, c.paces = c.singles + most;
   macko_status s = open_vectors(a, settings->vectors, &c.v, err);
   if (!s && !c.times) s = bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for times");
   if (!s) c.count = bench_open_methods(matrix, a, settings, c.methods);
   if (!s) s = time_rounds(&c, err);
-  if (!s) s = add_rows(&c, a, table, err);
+  if (!s) s = add_rows(&c, table, err);
   for (int i = 0; i < c.count; i++) c.methods[i].close(&c.methods[i]);
   bench_reference_close(&c.v.reference);
   free(c.v.x), free(c.v.y), free(c.times);

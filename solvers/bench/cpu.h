@@ -14,7 +14,7 @@ typedef struct bench_method {
   int peer;                     /* 1: not ours */
   double rounding; /* of values that are stored in fewer bits: what bench_check takes; 0: they are exact */
   double plan, encode, refresh; /* seconds */
-  double predicted;             /* microseconds of a product of one vector, of ours */
+  double predicted;             /* microseconds of a product of one vector, of ours, at pace 1 */
   char name[48], detail[512], format[16], layout[16], values[16]; /* as in bench_result */
 } bench_method;
 

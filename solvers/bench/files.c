@@ -27,7 +27,7 @@ static const field fields[] = {
     FIELD("cached", FLAG, cached), FIELD("rows", WHOLE, nrows), FIELD("columns", WHOLE, ncols), FIELD("nonzeros", WHOLE, nnz),
     FIELD("bytes", WHOLE, bytes), FIELD("moved_bytes", WHOLE, moved), FIELD("k", WHOLE, k), FIELD("us", TIME, us),
     FIELD("warm_us", TIME, warm), FIELD("singles_us", TIME, singles), FIELD("predicted_us", TIME, predicted),
-    FIELD("plan_s", TIME, plan), FIELD("encode_s", TIME, encode), FIELD("refresh_s", TIME, refresh),
+    FIELD("pace", TIME, pace), FIELD("plan_s", TIME, plan), FIELD("encode_s", TIME, encode), FIELD("refresh_s", TIME, refresh),
     FIELD("difference", REAL, difference), FIELD("detail", TEXT, detail)};
 enum { FIELDS = sizeof fields / sizeof *fields, COLUMNS = 64 }; /* COLUMNS: the most that a file may have */
 

@@ -20,11 +20,12 @@ typedef struct {
   prediction of[MACKO_FORMAT_AUTO][MACKO_TARGET_COUNT]; /* by format and by what the time is predicted for */
   prediction chosen[MACKO_TARGET_COUNT]; /* automatic choice by time */
   prediction by_memory; /* automatic choice of the fewest bytes, for a CPU */
+  double pace; /* what csr takes on this CPU over what is predicted of it (macko_measure_pace); NAN where that cannot be timed */
 } predictions;
 
 /* Fills *p for a csr that is sorted and free of duplicates. A format that cannot take the matrix is no error: its status says
- * so. */
-void predict_all(const macko_csr *csr, predictions *p);
+ * so. timed: there is memory for vectors, so that products can be timed. */
+void predict_all(const macko_csr *csr, int timed, predictions *p);
 
 /* All that is known of a matrix. It only borrows what it points to. */
 typedef struct {

@@ -46,7 +46,7 @@ static macko_status tell(const request *r, macko_error *err)
   const report all = {r->path, &file, &s, &p};
   if (!statistics_make(&file.csr, &s)) status = matrix_file_fail(err, MACKO_OUT_OF_MEMORY, r->path, "no memory to count its rows");
   else {
-    predict_all(&file.csr, &p);
+    predict_all(&file.csr, !s.no_columns, &p);
     (r->json ? report_json : report_print)(stdout, &all);
     if (r->picture) status = spy_draw(r->picture, &all, &file.csr, err);
     statistics_free(&s);

@@ -3,6 +3,7 @@
 
 #include "common/json.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- for people ---- */
@@ -65,6 +66,7 @@ static void print_formats(FILE *f, const predictions *p)
     else fprintf(f, "  %s", cpu->why.text);
     fprintf(f, "\n");
   }
+  if (isfinite(p->pace)) fprintf(f, "pace           csr takes %.3g times as long on this CPU now as predicted\n", p->pace);
 }
 
 /* Prints the choice, and what every other format would take on the same target, which it was weighed against. */
@@ -214,6 +216,7 @@ void report_json(FILE *f, const report *r)
     put_json_number(f, "value_symmetry", s->value_symmetry, ",\n");
   }
   put_blocks(f, s);
+  fputs("  ", f), put_json_number(f, "pace", p->pace, ",\n");
   fputs("  \"predicted\": [\n", f);
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++)
     for (int t = 0; t < MACKO_TARGET_COUNT; t++)

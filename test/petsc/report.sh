@@ -67,6 +67,18 @@ cp "$dir/csr.json" "$dir/out"
 check "JSON: csr has no layout" has '"layout": null, "variant": null'
 check "JSON: times are numbers" has "\"product_seconds\": $number, \"predicted_seconds\": $number, \"csr_predicted_seconds\": $number, "
 
+# Encoding pays by predictions at the pace at which products were measured.
+awk 'BEGIN { n = 20000; print "%%MatrixMarket matrix coordinate real symmetric"; print n, n, 2 * n - 1
+  for (i = 1; i <= n; i++) { print i, i, 4; if (i > 1) print i, i - 1, -1 } }' >"$dir/line.mtx"
+run 1 solvers/macko-solve "$dir/line.mtx" -ksp_type cg -mat_macko_format macko -json "$dir/line.json"
+pays() {
+  member() { grep -o "\"$1\": [^,}]*" "$dir/line.json" | sed 's/.*: //'; }
+  awk -v count="$(member break_even_products)" -v encode="$(member encode_seconds)" -v own="$(member predicted_seconds)" \
+    -v csr="$(member csr_predicted_seconds)" -v product="$(member product_seconds)" -v encodes="$(member encodes)" \
+    'BEGIN { wanted = encode / encodes / ((csr - own) * product / own); exit !(count >= wanted && count - 1 <= wanted) }'
+}
+check "encoding pays at the pace of the products" pays
+
 # One row hides the others behind its preconditioned residual: the method thinks that it converged.
 awk 'BEGIN { n = 60; print "%%MatrixMarket matrix coordinate real symmetric"; print n, n, 2 * n - 2
   for (i = 1; i < n; i++) { print i, i, 2; if (i > 1) print i, i - 1, -1 } print n, n, 1e-10 }' | sed '2s/ [0-9]*$/ 118/' >"$dir/steep.mtx"

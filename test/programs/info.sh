@@ -86,6 +86,7 @@ if n == m:
     assert abs(said["value_symmetry"] - sum(a.get((j, i)) == v for (i, j), v in a.items()) / len(a)) < 1e-12
 else: assert said["pattern_symmetry"] is None
 for one in said["predicted"]: assert one["target"] in ("cpu", "gpu") and ("refused" in one or one["bytes"] > 0 and one["seconds"] > 0), one
+assert said["pace"] > 0, said["pace"]
 print(*sorted({one["format"] for one in said["predicted"] if "format" in one}))
 PY
 for matrix in "$golden/matrix.mtx" square.mtx triangle.mtx "$source/examples/tridiagonal.mtx"; do

@@ -49,7 +49,8 @@ for r in results:
     assert r["us"] > 0 and r["warm_us"] is None, r # one column on a CPU; empty: not measured
     assert bool(r["format"]) == (not r["peer"]) and bool(r["layout"]) == (r["format"] == "macko"), r
     assert (r["encode_s"] is None) == (r["form"] in ("csr-loop", "petsc-aij")), r
-    assert bool(r["predicted_us"]) == (not r["peer"]), r
+    assert bool(r["predicted_us"]) == bool(r["pace"]) == (not r["peer"]), r
+    assert r["peer"] or r["pace"] == of[r["matrix"], "auto"]["pace"], r
     assert (r["encode_multiplies"] or 0) > 0 or r["peer"], r
 END
 if command -v gnuplot >/dev/null; then
