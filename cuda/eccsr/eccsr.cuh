@@ -23,6 +23,7 @@ struct eccsr {
   int length_bytes;  /* of an element of lengths */
   int width, masked; /* columns of all runs, 0 where they differ; 1 where some slices have masks */
   int64_t count, ncols; /* slices; columns of the matrix */
+  int split; /* warps of a slice (macko_eccsr_split) */
 };
 
 /* Gives slice number i, by two loads of 16 bytes, which all lanes do alike. */
@@ -147,12 +148,43 @@ static __device__ __forceinline__ unsigned lanes_below(int lane)
   return (1u << lane) - 1;
 }
 
-/* Adds a whole slice of runs of W columns to the sums of its lanes, for GROUP vectors; at.stream is its first value. In each
- * round the values of a few steps are loaded, the codes of the next round, x, and then all is multiplied. SHARED: shares_x
- * holds. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int SHARED>
+/* Goes past the steps before `from`, which other warps take: moves the gaps to it and *col to where the run before it begins, and
+ * gives how many values lie before it. All lanes of the warp take part. */
+template <int W, int MASKED>
+static __device__ __forceinline__ int64_t skip_steps(const macko_eccsr_slice &s, const uint32_t *mask_words, eccsr_gaps &g,
+                                                     const eccsr_lane &l, int from, int *col)
+{
+  constexpr int AT_ONCE = 4; /* loads of gaps do not wait for each other */
+  unsigned lanes, values = 0;
+  if (l.length) *col += W;
+  (void)next_gap<1>(g, l, &lanes);
+  if constexpr (!MASKED) values = (unsigned)__popc(lanes);
+#pragma unroll 1
+  for (int k = 1; k < from; k += AT_ONCE) {
+    unsigned codes[AT_ONCE];
+#pragma unroll
+    for (int u = 0; u < AT_ONCE; u++) {
+      codes[u] = 0;
+      if (k + u >= from) continue;
+      codes[u] = next_gap<0>(g, l, &lanes);
+      if constexpr (!MASKED) values += (unsigned)__popc(lanes);
+    }
+#pragma unroll
+    for (int u = 0; u < AT_ONCE; u++)
+      if (k + u < from && k + u < l.length) *col += W + (int)codes[u] * s.unit;
+  }
+  if constexpr (MASKED) {
+    for (int i = threadIdx.x % WARP; i < from * W; i += WARP) values += (unsigned)__popc(__ldg(mask_words + i));
+    return sum_of_lanes(values, WARP);
+  } else return (int64_t)values * W;
+}
+
+/* Adds the steps from .. to - 1 of a slice of runs of W columns to the sums of its lanes, for GROUP vectors: all of them, or with
+ * PART the share of one warp, which begins with any round. at.stream is the slice's first value. In each round the values of a few
+ * steps are loaded, the codes of the next round, x, and then all is multiplied. SHARED: shares_x holds. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int SHARED, int PART>
 static __device__ __forceinline__ void walk(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
-                                            const macko_eccsr_slice &s, const eccsr_lane &l, SUM sum[GROUP])
+                                            const macko_eccsr_slice &s, const eccsr_lane &l, int from, int to, SUM sum[GROUP])
 {
   typedef eccsr_round<GROUP, W, MASKED, SHARED> round;
   constexpr int STEPS = round::STEPS, bytes = sizeof(typename element<STORED>::type);
@@ -162,9 +194,12 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
   round now;
   int col = l.length ? l.base - W : 0;
   at.table = table;
-  now.template load<1>(s, mask_words, gaps, l);
+  if (PART && from > 0) {
+    at.stream = (const char *)at.stream + skip_steps<W, MASKED>(s, mask_words, gaps, l, from, &col) * bytes;
+    now.template load<0>(s, mask_words, gaps, l);
+  } else now.template load<1>(s, mask_words, gaps, l);
 #pragma unroll 1
-  for (int k = 0; k < (int)s.steps; k += STEPS) {
+  for (int k = from; k < to; k += STEPS) {
     SUM value[STEPS][W];
     int x_at[STEPS], alive[STEPS];
     uint32_t masks[MASKED ? STEPS : 1][MASKED ? W : 1];
@@ -268,17 +303,24 @@ static __device__ __forceinline__ void take_slices(const eccsr &a, const device_
   }
 }
 
-/* Adds the slice of a warp, of runs of W columns, to the sums of its lanes. MASKED: the matrix has slices with masks; those
- * without are walked without. SHARED: lanes share x. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int SHARED>
+/* Adds the slice of a warp, of runs of W columns, to the sums of its lanes, or with PART what part number `part` of a.split has of
+ * it: whole rounds, so that no step is in two parts. MASKED: the matrix has slices with masks; those without are walked without.
+ * SHARED: lanes share x. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int SHARED, int PART>
 static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_values &values, const SUM *table,
                                                   const device_vectors &v, const macko_eccsr_slice &s, const eccsr_lane &l,
-                                                  SUM *sum)
+                                                  int part, SUM *sum)
 {
-  device_values at = values;
-  at.stream = (const char *)values.stream + s.values * (int64_t)sizeof(typename element<STORED>::type);
-  if (MASKED && s.masked) walk<STORED, VECTOR, SUM, GROUP, W, MASKED, SHARED>(a, at, table, v, s, l, sum);
-  else walk<STORED, VECTOR, SUM, GROUP, W, 0, SHARED>(a, at, table, v, s, l, sum);
+  const auto walk_as = [&](auto masked) {
+    constexpr int STEPS = steps_at_once<GROUP, W, masked.value, SHARED>;
+    const int steps = (int)s.steps, each = PART ? (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS : steps;
+    const int from = PART ? part * each : 0, to = PART ? min(from + each, steps) : steps;
+    device_values at = values;
+    at.stream = (const char *)values.stream + s.values * (int64_t)sizeof(typename element<STORED>::type);
+    if (from < to) walk<STORED, VECTOR, SUM, GROUP, W, masked.value, SHARED, PART>(a, at, table, v, s, l, from, to, sum);
+  };
+  if (MASKED && s.masked) walk_as(type_of<MASKED>());
+  else walk_as(type_of<0>());
 }
 
 /* Gives the number of blocks of threads for all slices, one a warp. Where a block loads a table first it takes several slices,
@@ -297,6 +339,9 @@ template <int STORED> static inline unsigned blocks_for(const eccsr &a)
   MACKO_CASE(F32, F32, float)
 #define MACKO_ECCSR_GROUP_WIDTHS MACKO_CASE(F64, F64, double)
 
+/* Of the first list these also have kernels in which several warps share a slice. */
+#define MACKO_ECCSR_SPLITS MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F32, float)
+
 /* Says whether a combination of types is in the list for one vector, or for a group. */
 template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
 {
@@ -310,10 +355,21 @@ template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
   return false;
 }
 
-/* These start the kernel for runs of one width, and that for runs of several. They are instantiated in files of their own, for
- * the types of the lists. */
+/* Says whether a combination of types for one vector has kernels in which several warps share a slice. */
+template <int STORED, int VECTOR> constexpr bool has_split()
+{
+#define MACKO_CASE(stored, vector, sum) if (STORED == MACKO_##stored && VECTOR == MACKO_##vector) return true;
+  MACKO_ECCSR_SPLITS
+#undef MACKO_CASE
+  return false;
+}
+
+/* These start the kernel for runs of one width, that in which warps share slices of such runs, and that for runs of several. They
+ * are instantiated in files of their own, for the types of the lists. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
+template <int STORED, int VECTOR, typename SUM>
+cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 

@@ -26,6 +26,8 @@ struct eccsr_launch {
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     if constexpr (has_widths<STORED, VECTOR, GROUP>()) {
+      if constexpr (GROUP == 1 && has_split<STORED, VECTOR>())
+        if (a.width && a.split > 1) return macko_eccsr_run_split<STORED, VECTOR, SUM>(a, values, v, stream);
       if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
       else return macko_eccsr_run_mixed<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
     } else
@@ -74,7 +76,8 @@ extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
   eccsr a = {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
              (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
-             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), width_of(c), c->masked > 0, c->slices, d->m.ncols};
+             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), width_of(c), c->masked > 0, c->slices, d->m.ncols,
+             macko_eccsr_split(c)};
   return run_product(eccsr_launch{a, stream}, d, p, err);
 }
 

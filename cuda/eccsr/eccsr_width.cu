@@ -11,8 +11,8 @@ static __global__ void __launch_bounds__(THREADS, resident<GROUP, W, MASKED>)
   const SUM *table = share_table<STORED>(values, shared_table);
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
     if (may_share<W, MASKED> && shares_x<W>(s))
-      walk_slice<STORED, VECTOR, SUM, GROUP, W, MASKED, may_share<W, MASKED>>(a, values, table, v, s, l, sum);
-    else walk_slice<STORED, VECTOR, SUM, GROUP, W, MASKED, 0>(a, values, table, v, s, l, sum);
+      walk_slice<STORED, VECTOR, SUM, GROUP, W, MASKED, may_share<W, MASKED>, 0>(a, values, table, v, s, l, 0, sum);
+    else walk_slice<STORED, VECTOR, SUM, GROUP, W, MASKED, 0, 0>(a, values, table, v, s, l, 0, sum);
   });
 }
 

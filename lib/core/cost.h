@@ -75,6 +75,7 @@ typedef struct {
   double eccsr_block;  /* more for each block */
   double eccsr_longest; /* run of the longest block, which no other warp takes a part of */
   double eccsr_longest_column; /* more for each column of such a run */
+  double eccsr_longest_skip; /* such a run that a warp passes over, where several share a slice */
   double eccsr_masked; /* more for an entry of a slice with masks */
   double eccsr_wide;   /* more for such an entry where x has 8 bytes */
   double eccsr_empty;  /* slot of such a slice that no entry fills */

@@ -81,7 +81,7 @@ const macko_cost macko_h200_cost = {
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_least = 0.0028,
   .eccsr_entry = 0.00021, .eccsr_step = 0.00026, .eccsr_block = 0.0182, .eccsr_longest = 117, .eccsr_longest_column = 17,
-  .eccsr_masked = 0.0005, .eccsr_wide = 0.0004, .eccsr_empty = 0.00097,
+  .eccsr_longest_skip = 100, .eccsr_masked = 0.0005, .eccsr_wide = 0.0004, .eccsr_empty = 0.00097,
   .eccsr_rare = 0.0045, .eccsr_hidden = 0.18, .eccsr_slot = 0.00028,
   .slide_slot = 0.0002};
 

@@ -53,10 +53,20 @@ static int shares_x(const macko_eccsr_work *work)
   return width > 1.5 && width < (work->masked ? 2.5 : rows + 0.5);
 }
 
+/* Gives what a GPU waits for the longest block, which nobody takes a part of but warps that share its slice, each of which passes
+ * over the runs before its own. With masks these save about what the costs of masks, fitted to more slices, leave out. */
+static double longest_work(const macko_cost *cost, const macko_csr *a, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+{
+  const double run = cost->eccsr_longest + width_of(work) * cost->eccsr_longest_column;
+  const int shared = !c->masked && (a->value_type == MACKO_F64 || a->value_type == MACKO_F32);
+  const double share = 1.0 / (shared ? macko_eccsr_split(c) : 1);
+  return (double)c->longest * (share * run + (1 - share) * cost->eccsr_longest_skip);
+}
+
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
  * entries, runs, once and for each row of their blocks, which have as many as the mean, blocks, slots of masks that are empty, as
- * all slots of slices without masks are filled, and the runs of the longest block, which nobody shares. Slices with masks have the
- * runs that are theirs by entries. */
+ * all slots of slices without masks are filled, and the wait for the longest block. Slices with masks have the runs that are theirs
+ * by entries. */
 static double pattern_work(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c,
                            const macko_eccsr_work *work)
 {
@@ -67,10 +77,9 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
   const double run = of_block + (shares_x(work) ? 0 : rows * cost->eccsr_step);
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
   const double masked = cost->eccsr_masked + (a->value_type == MACKO_F64 ? cost->eccsr_wide : 0);
-  const double longest = cost->eccsr_longest + width_of(work) * cost->eccsr_longest_column;
   return cost->product + (double)work->entries * cost->eccsr_entry + (double)work->runs * run +
          (double)c->blocks * cost->eccsr_block + (double)work->masked * masked + (double)empty * cost->eccsr_empty +
-         (double)c->longest * longest;
+         longest_work(cost, a, c, work);
 }
 
 /* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */

@@ -318,6 +318,25 @@ START_TEST(the_fastest_is_chosen)
 }
 END_TEST
 
+/* Warps share a slice where slices are few and long and all runs are of one width; with masks two do where there are more. */
+START_TEST(few_slices_are_shared_by_warps)
+{
+  static const struct {
+    macko_eccsr_counts counts;
+    int split;
+  } cases[] = {{{.slices = 1000, .longest = 20, .widths = 1 << 8}, 4},
+               {{.slices = 1000, .longest = 20, .widths = 1 << 2, .masked = 1000}, 4},
+               {{.slices = 1000, .longest = 15, .widths = 1 << 8}, 1},
+               {{.slices = 1000, .longest = 20, .widths = 1 << 8 | 1 << 4}, 1},
+               {{.slices = 1500, .longest = 20, .widths = 1 << 4}, 1},
+               {{.slices = 1500, .longest = 20, .widths = 1 << 4, .masked = 1500}, 2},
+               {{.slices = 1500, .longest = 20, .widths = 1 << 3, .masked = 1500}, 1},
+               {{.slices = 2000, .longest = 20, .widths = 1 << 8, .masked = 2000}, 1},
+               {{.slices = 0}, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) ck_assert_int_eq(macko_eccsr_split(&cases[i].counts), cases[i].split);
+}
+END_TEST
+
 /* ---- the manual ---- */
 
 START_TEST(the_example_of_the_manual_is_true)
@@ -349,6 +368,7 @@ int main(void)
   tcase_add_loop_test(t, refresh_leaves_the_pattern_alone, 0, 2);
   tcase_add_test(t, automatic_choice_takes_it_for_shared_rows);
   tcase_add_loop_test(t, the_fastest_is_chosen, 0, 36);
+  tcase_add_test(t, few_slices_are_shared_by_warps);
   tcase_add_test(t, the_example_of_the_manual_is_true);
   suite_add_tcase(suite, t);
   return test_run(suite);
