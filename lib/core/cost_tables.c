@@ -43,7 +43,7 @@ static const macko_cost intel_cost = {
   .csr_long_miss = 8, .csr_single = 0.7, .csr_half = 1.6,
   .csr_saved = 0.75, .stencil = 0.14, .uniform = 0.123, .run = 0.39, .listed = 0.174, .walked = 0.39, .paired = 1.6,
   .run_paired = 1.6, .wide_paired = 1.6, .padded = 0.43, .drag = 0.26, .even_drag = 0.26, .eccsr_drag = 0.12,
-  .eccsr_masked_drag = 0.21, .slice = 50,
+  .eccsr_masked_drag = 0.21, .slice = 20,
   .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, .ordered_row = 3.1, .far_row = 4,
   .byte_codes = 0.39, .half_codes = 1.3,
   .halves = 0.2, .few_codes = 0.3, .integers = 0.265,
