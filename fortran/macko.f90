@@ -336,6 +336,13 @@ module macko_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_predict_c
     end function macko_predict_c
+    function macko_measure_pace_c(csr, pace, err) bind(c, name="macko_measure_pace")
+      import
+      type(macko_csr), intent(in) :: csr
+      type(c_ptr), value :: pace
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_measure_pace_c
+    end function macko_measure_pace_c
     function macko_get_section_c(matrix, i) bind(c, name="macko_get_section")
       import
       type(c_ptr), value :: matrix
@@ -822,7 +829,7 @@ module macko_files
   use macko_base
   implicit none
   private
-  public :: macko_read, macko_write_matrix_market, macko_predict
+  public :: macko_read, macko_write_matrix_market, macko_predict, macko_measure_pace
 
   ! call macko_read(path, row_ptr, cols, values [, ncols, symmetric, stat, errmsg]): a matrix file as CSR counting from 1, in
   ! arrays that are allocated here. By what the file holds: Matrix Market, Rutherford-Boeing, Harwell-Boeing, also gzipped, or a
@@ -859,6 +866,19 @@ module macko_files
     module procedure predict_i8i8r8
   end interface macko_predict
 
+  ! call macko_measure_pace(row_ptr, cols, values, pace [, ncols, stat, errmsg]): products by plain CSR are timed on this CPU, and pace
+  ! is what they take over what is predicted of them; info%seconds of a prediction for a CPU, times that, is what to expect here.
+  interface macko_measure_pace
+    module procedure pace_i4i4r4
+    module procedure pace_i4i4r8
+    module procedure pace_i4i8r4
+    module procedure pace_i4i8r8
+    module procedure pace_i8i4r4
+    module procedure pace_i8i4r8
+    module procedure pace_i8i8r4
+    module procedure pace_i8i8r8
+  end interface macko_measure_pace
+
 contains
 
   recursive subroutine predict_i4i4r4(row_ptr, cols, values, info, ncols, options, stat, errmsg)
@@ -878,6 +898,23 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine predict_i4i4r4
 
+  recursive subroutine pace_i4i4r4(row_ptr, cols, values, pace, ncols, stat, errmsg)
+    integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int32_t), intent(in), target, contiguous :: cols(:)
+    real(c_float), intent(in), target, contiguous :: values(:)
+    real(c_double), intent(out), target :: pace
+    integer(c_int32_t), optional, intent(in) :: ncols
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    pace = 1
+    status = view_i4i4r4(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_measure_pace_c(csr, c_loc(pace), err)
+    call report(status, err, stat, errmsg)
+  end subroutine pace_i4i4r4
+
   recursive subroutine predict_i4i4r8(row_ptr, cols, values, info, ncols, options, stat, errmsg)
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -894,6 +931,23 @@ contains
     if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
     call report(status, err, stat, errmsg)
   end subroutine predict_i4i4r8
+
+  recursive subroutine pace_i4i4r8(row_ptr, cols, values, pace, ncols, stat, errmsg)
+    integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int32_t), intent(in), target, contiguous :: cols(:)
+    real(c_double), intent(in), target, contiguous :: values(:)
+    real(c_double), intent(out), target :: pace
+    integer(c_int32_t), optional, intent(in) :: ncols
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    pace = 1
+    status = view_i4i4r8(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_measure_pace_c(csr, c_loc(pace), err)
+    call report(status, err, stat, errmsg)
+  end subroutine pace_i4i4r8
 
   recursive subroutine predict_i4i8r4(row_ptr, cols, values, info, ncols, options, stat, errmsg)
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
@@ -912,6 +966,23 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine predict_i4i8r4
 
+  recursive subroutine pace_i4i8r4(row_ptr, cols, values, pace, ncols, stat, errmsg)
+    integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int64_t), intent(in), target, contiguous :: cols(:)
+    real(c_float), intent(in), target, contiguous :: values(:)
+    real(c_double), intent(out), target :: pace
+    integer(c_int64_t), optional, intent(in) :: ncols
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    pace = 1
+    status = view_i4i8r4(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_measure_pace_c(csr, c_loc(pace), err)
+    call report(status, err, stat, errmsg)
+  end subroutine pace_i4i8r4
+
   recursive subroutine predict_i4i8r8(row_ptr, cols, values, info, ncols, options, stat, errmsg)
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -928,6 +999,23 @@ contains
     if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
     call report(status, err, stat, errmsg)
   end subroutine predict_i4i8r8
+
+  recursive subroutine pace_i4i8r8(row_ptr, cols, values, pace, ncols, stat, errmsg)
+    integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int64_t), intent(in), target, contiguous :: cols(:)
+    real(c_double), intent(in), target, contiguous :: values(:)
+    real(c_double), intent(out), target :: pace
+    integer(c_int64_t), optional, intent(in) :: ncols
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    pace = 1
+    status = view_i4i8r8(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_measure_pace_c(csr, c_loc(pace), err)
+    call report(status, err, stat, errmsg)
+  end subroutine pace_i4i8r8
 
   recursive subroutine predict_i8i4r4(row_ptr, cols, values, info, ncols, options, stat, errmsg)
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
@@ -946,6 +1034,23 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine predict_i8i4r4
 
+  recursive subroutine pace_i8i4r4(row_ptr, cols, values, pace, ncols, stat, errmsg)
+    integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int32_t), intent(in), target, contiguous :: cols(:)
+    real(c_float), intent(in), target, contiguous :: values(:)
+    real(c_double), intent(out), target :: pace
+    integer(c_int32_t), optional, intent(in) :: ncols
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    pace = 1
+    status = view_i8i4r4(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_measure_pace_c(csr, c_loc(pace), err)
+    call report(status, err, stat, errmsg)
+  end subroutine pace_i8i4r4
+
   recursive subroutine predict_i8i4r8(row_ptr, cols, values, info, ncols, options, stat, errmsg)
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -962,6 +1067,23 @@ contains
     if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
     call report(status, err, stat, errmsg)
   end subroutine predict_i8i4r8
+
+  recursive subroutine pace_i8i4r8(row_ptr, cols, values, pace, ncols, stat, errmsg)
+    integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int32_t), intent(in), target, contiguous :: cols(:)
+    real(c_double), intent(in), target, contiguous :: values(:)
+    real(c_double), intent(out), target :: pace
+    integer(c_int32_t), optional, intent(in) :: ncols
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    pace = 1
+    status = view_i8i4r8(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_measure_pace_c(csr, c_loc(pace), err)
+    call report(status, err, stat, errmsg)
+  end subroutine pace_i8i4r8
 
   recursive subroutine predict_i8i8r4(row_ptr, cols, values, info, ncols, options, stat, errmsg)
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
@@ -980,6 +1102,23 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine predict_i8i8r4
 
+  recursive subroutine pace_i8i8r4(row_ptr, cols, values, pace, ncols, stat, errmsg)
+    integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int64_t), intent(in), target, contiguous :: cols(:)
+    real(c_float), intent(in), target, contiguous :: values(:)
+    real(c_double), intent(out), target :: pace
+    integer(c_int64_t), optional, intent(in) :: ncols
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    pace = 1
+    status = view_i8i8r4(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_measure_pace_c(csr, c_loc(pace), err)
+    call report(status, err, stat, errmsg)
+  end subroutine pace_i8i8r4
+
   recursive subroutine predict_i8i8r8(row_ptr, cols, values, info, ncols, options, stat, errmsg)
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -996,6 +1135,23 @@ contains
     if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
     call report(status, err, stat, errmsg)
   end subroutine predict_i8i8r8
+
+  recursive subroutine pace_i8i8r8(row_ptr, cols, values, pace, ncols, stat, errmsg)
+    integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int64_t), intent(in), target, contiguous :: cols(:)
+    real(c_double), intent(in), target, contiguous :: values(:)
+    real(c_double), intent(out), target :: pace
+    integer(c_int64_t), optional, intent(in) :: ncols
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    pace = 1
+    status = view_i8i8r8(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_measure_pace_c(csr, c_loc(pace), err)
+    call report(status, err, stat, errmsg)
+  end subroutine pace_i8i8r8
 
   ! Element 1 .. count of a C array of integers counting from 0, counting from 1.
   recursive subroutine copy_i4(type, array, to)
@@ -1385,7 +1541,7 @@ module macko
     macko_target_cpu, macko_target_gpu, macko_target_count, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_options_check, macko_read, macko_write_matrix_market
-  public :: macko_predict
+  public :: macko_predict, macko_measure_pace
   public :: macko_status_text, macko_type_name
   public :: macko_format_name
   public :: macko_layout_name

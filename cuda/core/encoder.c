@@ -62,15 +62,21 @@ static macko_status count_entries(macko_encoder *e, macko_error *err)
   return s;
 }
 
-/* A failure is met again by whatever kernel comes next, which tells of it. */
+double macko_encoder_all_sectors(const macko_encoder *e, const macko_stretches *s, cudaError_t started)
+{
+  unsigned long long counts[2] = {0, 0};
+  if (started || macko_encoder_read_back(e, counts, e->answer, sizeof counts, NULL)) return 0;
+  return macko_all_sectors(s, (int64_t)counts[0], (int64_t)counts[1], e->a.nnz, e->a.ncols);
+}
+
 double macko_encoder_sectors(void *context)
 {
   macko_encoder *e = context;
-  const macko_stretches sample = macko_stretches_of(e->a.nrows, e->a.nnz, e->a.value_type);
-  unsigned long long counts[2] = {0, 0};
-  cudaError_t error = macko_count_sectors(&e->a, &sample, macko_new_hash_key(), e->answer, e->stream);
-  if (error || macko_encoder_read_back(e, counts, e->answer, sizeof counts, NULL)) return 0;
-  return macko_all_sectors(&sample, (int64_t)counts[0], (int64_t)counts[1], e->a.nnz, e->a.ncols);
+  const macko_stretches s = macko_stretches_of(e->a.nrows, e->a.nnz, e->a.value_type);
+  if (!e->sectors_known)
+    e->sectors = macko_encoder_all_sectors(e, &s, macko_count_sectors(&e->a, &s, macko_new_hash_key(), e->answer, e->stream));
+  e->sectors_known = 1;
+  return e->sectors;
 }
 
 /* A csr that fails the check is no failure of this function: e->readable stays 0, and the host finds the words for what is

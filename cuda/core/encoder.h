@@ -22,6 +22,8 @@ typedef struct macko_encoder {
   int misfits_known;
   macko_device_dictionary values; /* the distinct values, once they are collected; keys are NULL before */
   int64_t distinct;               /* how many these are; -1: more than fit a dictionary */
+  double sectors; /* as the facts give them, once they were asked for */
+  int sectors_known;
   void *own[MACKO_FORMAT_AUTO];   /* what a format has learnt; its `close` frees it */
 } macko_encoder;
 
@@ -45,8 +47,12 @@ macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err);
  * looked at together the first time. */
 macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err);
 
-/* Is `sectors` of the encoder's facts; context is the encoder. */
+/* Is `sectors` of the encoder's facts; context is the encoder. Kernels count them the first time. */
 double macko_encoder_sectors(void *context);
+
+/* Gives the sectors that all entries ask for by the two counts in e->answer, of kernels that were started with that result. A failure
+ * gives 0 and is met again by whatever kernel comes next, which tells of it. */
+double macko_encoder_all_sectors(const macko_encoder *e, const macko_stretches *s, cudaError_t started);
 
 /* Fails with UNSUPPORTED where rounding would make a value infinite and the options do not allow it. It does not say which
  * value: the host names it. */

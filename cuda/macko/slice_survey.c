@@ -126,8 +126,7 @@ macko_status macko_survey_slices(void *context, int sorted, int kinds, macko_sli
   return place_blocks(e, v, facts, err);
 }
 
-/* The order is that of the first survey with sorted rows, as all of them sort alike. A failure is met again by whatever kernel
- * comes next, which tells of it. */
+/* The order is that of the first survey with sorted rows, as all of them sort alike. */
 double macko_survey_sectors(void *context)
 {
   macko_encoder *e = context;
@@ -137,10 +136,8 @@ double macko_survey_sectors(void *context)
   if (!order) return 0;
   const macko_stretches stretches = macko_stretches_of(e->a.nrows, e->a.nnz, e->a.value_type);
   const macko_apart_sample sample = macko_apart_sample_of(e->a.nrows, e->a.nnz, e->a.value_type);
-  unsigned long long counts[2] = {0, 0};
-  cudaError_t error = macko_count_apart(&e->a, order, &sample, stretches.columns, macko_new_hash_key(), e->answer, e->stream);
-  if (error || macko_encoder_read_back(e, counts, e->answer, sizeof counts, NULL)) return 0;
-  return macko_all_sectors(&stretches, (int64_t)counts[0], (int64_t)counts[1], e->a.nnz, e->a.ncols);
+  return macko_encoder_all_sectors(
+      e, &stretches, macko_count_apart(&e->a, order, &sample, stretches.columns, macko_new_hash_key(), e->answer, e->stream));
 }
 
 /* ---- writing slices ---- */

@@ -134,6 +134,7 @@ contains
     type(macko_matrix) :: a
     type(macko_options) :: options
     type(macko_info) :: info, foreseen
+    real(c_double) :: pace
     integer :: stat
     character(len=200) :: errmsg
     integer(c_int), allocatable :: row_ptr4(:), cols4(:), back4(:), columns4(:)
@@ -186,6 +187,10 @@ contains
     call macko_predict(row_ptr, cols, values, foreseen, int(ncols, c_int64_t), options)
     call check(foreseen%format == info%format .and. foreseen%csr_bytes == info%csr_bytes, 'predicted format')
     call check(abs(foreseen%bytes - info%bytes) <= info%bytes / 10, 'predicted bytes')
+    call macko_measure_pace(row_ptr, cols, values, pace, int(ncols, c_int64_t))
+    call check(pace > 0, 'pace')
+    call macko_measure_pace(row_ptr4, cols4(1:2), values4, pace, stat=stat, errmsg=errmsg)
+    call check(stat == macko_invalid_matrix .and. index(errmsg, 'cols and values have 2 and') > 0, 'pace refuses: ' // errmsg)
     call macko_predict(row_ptr4, cols4(1:2), values4, foreseen, stat=stat, errmsg=errmsg)
     call check(stat == macko_invalid_matrix .and. index(errmsg, 'cols and values have 2 and') > 0, 'predict refuses: ' // errmsg)
   end subroutine all_kinds
