@@ -323,6 +323,17 @@ static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_v
   else walk_as(type_of<0>());
 }
 
+/* Does the same where all runs are of W columns: lanes share x where that is faster for the slice. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int PART>
+static __device__ __forceinline__ void walk_width(const eccsr &a, const device_values &values, const SUM *table,
+                                                  const device_vectors &v, const macko_eccsr_slice &s, const eccsr_lane &l,
+                                                  int part, SUM *sum)
+{
+  if (may_share<W, MASKED> && shares_x<W>(s))
+    walk_slice<STORED, VECTOR, SUM, GROUP, W, MASKED, may_share<W, MASKED>, PART>(a, values, table, v, s, l, part, sum);
+  else walk_slice<STORED, VECTOR, SUM, GROUP, W, MASKED, 0, PART>(a, values, table, v, s, l, part, sum);
+}
+
 /* Gives the number of blocks of threads for all slices, one a warp. Where a block loads a table first it takes several slices,
  * so that it loads it less often. */
 template <int STORED> static inline unsigned blocks_for(const eccsr &a)

@@ -27,21 +27,13 @@ struct eccsr_launch {
   {
     if constexpr (has_widths<STORED, VECTOR, GROUP>()) {
       if constexpr (GROUP == 1 && has_split<STORED, VECTOR>())
-        if (a.width && a.split > 1) return macko_eccsr_run_split<STORED, VECTOR, SUM>(a, values, v, stream);
+        if (a.split > 1) return macko_eccsr_run_split<STORED, VECTOR, SUM>(a, values, v, stream);
       if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
       else return macko_eccsr_run_mixed<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
     } else
       return launch(any_kernel<STORED, VECTOR, SUM, GROUP>, blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
   }
 };
-
-/* Gives the width of all runs, 0 where there are several. */
-static int width_of(const macko_eccsr_counts *c)
-{
-  for (int w = 1; w <= MACKO_ECCSR_MAX_RUN; w++)
-    if (c->widths == (int64_t)1 << w) return w;
-  return 0;
-}
 
 /* This is the longest row in runs: the gaps of a slice are numbered in 32 bits. */
 enum { MOST_RUNS = 1 << 26 };
@@ -76,8 +68,8 @@ extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
   eccsr a = {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
              (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
-             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), width_of(c), c->masked > 0, c->slices, d->m.ncols,
-             macko_eccsr_split(c)};
+             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), macko_eccsr_width(c), c->masked > 0, c->slices,
+             d->m.ncols, macko_eccsr_split(c)};
   return run_product(eccsr_launch{a, stream}, d, p, err);
 }
 

@@ -15,9 +15,7 @@ static __global__ void __launch_bounds__(THREADS) split_kernel(eccsr a, device_v
     const macko_eccsr_slice s = load_slice(a, slice);
     const eccsr_lane l = open_lane(a, s);
     row = l.row;
-    if (may_share<W, MASKED> && shares_x<W>(s))
-      walk_slice<STORED, VECTOR, SUM, 1, W, MASKED, may_share<W, MASKED>, 1>(a, values, NULL, v, s, l, part, sum);
-    else walk_slice<STORED, VECTOR, SUM, 1, W, MASKED, 0, 1>(a, values, NULL, v, s, l, part, sum);
+    walk_width<STORED, VECTOR, SUM, 1, W, MASKED, 1>(a, values, NULL, v, s, l, part, sum);
   }
   sums[warp][lane] = sum[0];
   __syncthreads();

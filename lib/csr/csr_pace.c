@@ -23,7 +23,8 @@ static macko_status take_rows(const macko_csr *a, macko_csr *rows, int64_t **sta
   const int64_t size = macko_type_bytes(a->value_type);
   const double bytes = (double)macko_csr_nnz(a) * (double)(size + 4) + 4 * (double)a->nrows;
   const double wanted = 4 * (double)macko_machine_caches().last;
-  const int64_t count = wanted < bytes ? (int64_t)((double)a->nrows * wanted / bytes) : a->nrows, first = (a->nrows - count) / 2;
+  const int64_t some = (int64_t)((double)a->nrows * wanted / bytes), count = wanted >= bytes ? a->nrows : some ? some : 1;
+  const int64_t first = (a->nrows - count) / 2;
   const int64_t begin = macko_csr_row(a, first);
   int64_t *row_ptr = *starts = malloc((size_t)(count + 1) * sizeof *row_ptr);
   if (!row_ptr) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld rows to time", (long long)count);
@@ -85,8 +86,8 @@ static macko_status pace_of(const macko_matrix *m, double *pace, macko_error *er
   return s;
 }
 
-/* Rows are copied as other forms are, which have their arrays in large pages. A matrix without entries is multiplied in no time
- * that could be foretold. */
+/* Rows are copied as other forms are, which have their arrays in large pages. Those without entries are multiplied in no time that
+ * could be foretold. */
 macko_status macko_measure_pace(const macko_csr *csr, double *pace, macko_error *err)
 {
   macko_csr sorted, rows;
@@ -98,10 +99,10 @@ macko_status macko_measure_pace(const macko_csr *csr, double *pace, macko_error 
   if (!csr || !pace) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and pace must not be NULL");
   macko_options_init(&options);
   options.format = MACKO_FORMAT_CSR, options.values = MACKO_VALUES_RAW;
-  macko_status s = macko_sort_and_number(csr, &sorted, &owned, NULL, err);
+  macko_status s = macko_sort_csr(csr, &sorted, &owned, err);
   if (!s && macko_csr_nnz(&sorted)) s = take_rows(&sorted, &rows, &starts, err);
-  if (!s && starts) s = macko_encode(&rows, &options, &m, err);
-  if (m) s = pace_of(m, &found, err);
+  if (!s && starts) s = macko_encode_sorted(&rows, &options, 0, &m, err);
+  if (m && m->nnz) s = pace_of(m, &found, err);
   macko_destroy(&m);
   free(starts), free(owned);
   if (!s) *pace = found;

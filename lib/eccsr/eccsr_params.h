@@ -26,6 +26,14 @@ typedef struct {
   int64_t widths;       /* bit w: there are runs of w columns */
 } macko_eccsr_counts;
 
+/* Returns the width of all runs, 0 where there are several. */
+static inline int macko_eccsr_width(const macko_eccsr_counts *c)
+{
+  for (int w = 1; w <= MACKO_ECCSR_MAX_RUN; w++)
+    if (c->widths == (int64_t)1 << w) return w;
+  return 0;
+}
+
 /* A GPU has several warps share a slice where slices are so few that warps would be missing: MACKO_ECCSR_SPLIT of them where they
  * are fewer than MACKO_ECCSR_FEW, and two where slices with masks, in which a run takes longer, are fewer than MACKO_ECCSR_SEVERAL.
  * A warp is to have MACKO_ECCSR_SHARE runs of the longest block, and runs with masks to be of that many columns, as passing over
@@ -35,10 +43,10 @@ enum { MACKO_ECCSR_SPLIT = 4, MACKO_ECCSR_FEW = 1200, MACKO_ECCSR_SEVERAL = 2000
 /* Returns how many warps of a GPU share a slice of f64 or f32 values; only kernels for runs of one width can. */
 static inline int macko_eccsr_split(const macko_eccsr_counts *c)
 {
-  const int one_width = c->widths && !(c->widths & (c->widths - 1)), wide = c->widths >= 1 << MACKO_ECCSR_SHARE;
-  if (!one_width || c->slices >= MACKO_ECCSR_SEVERAL || c->longest < MACKO_ECCSR_SPLIT * MACKO_ECCSR_SHARE) return 1;
+  const int width = macko_eccsr_width(c);
+  if (!width || c->slices >= MACKO_ECCSR_SEVERAL || c->longest < MACKO_ECCSR_SPLIT * MACKO_ECCSR_SHARE) return 1;
   if (c->slices < MACKO_ECCSR_FEW) return MACKO_ECCSR_SPLIT;
-  return c->masked && wide ? 2 : 1;
+  return c->masked && width >= MACKO_ECCSR_SHARE ? 2 : 1;
 }
 
 /* The numbers as plan.params and files have them: an array for those who copy them, names for the format. */

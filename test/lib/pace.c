@@ -11,10 +11,10 @@
 double __wrap_macko_now(void);
 macko_caches __wrap_macko_machine_caches(void);
 macko_caches __real_macko_machine_caches(void);
-macko_status __wrap_macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix,
-                                          macko_error *err);
-macko_status __real_macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix,
-                                          macko_error *err);
+macko_status __wrap_macko_encode_sorted(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix,
+                                        macko_error *err);
+macko_status __real_macko_encode_sorted(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix,
+                                        macko_error *err);
 macko_status __wrap_macko_multiply(const macko_matrix *m, macko_op op, macko_type vector_type, int64_t k, double alpha,
                                    const void *x, int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err);
 macko_status __real_macko_multiply(const macko_matrix *m, macko_op op, macko_type vector_type, int64_t k, double alpha,
@@ -38,11 +38,11 @@ macko_caches __wrap_macko_machine_caches(void)
   return caches.last ? caches : __real_macko_machine_caches();
 }
 
-macko_status __wrap_macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix,
-                                          macko_error *err)
+macko_status __wrap_macko_encode_sorted(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix,
+                                        macko_error *err)
 {
-  const macko_status s = __real_macko_encode(csr, options, matrix, err);
-  nrows = csr->nrows, nnz = macko_csr_nnz(csr), first_col = macko_csr_col(csr, 0);
+  const macko_status s = __real_macko_encode_sorted(csr, options, lent, matrix, err);
+  nrows = csr->nrows, nnz = macko_csr_nnz(csr), first_col = nnz ? macko_csr_col(csr, 0) : -1;
   if (!s) predicted = (*matrix)->plan.time + (*matrix)->plan.gathers;
   return s;
 }
@@ -154,6 +154,26 @@ START_TEST(a_part_of_a_matrix_is_enough)
 }
 END_TEST
 
+/* Of a row that is longer than what would be enough there is no part, and rows in the middle may have no entries. */
+START_TEST(long_rows_are_taken_whole)
+{
+  macko_csr a = band(2000, 0, MACKO_F64, MACKO_I32);
+  const int32_t starts[4] = {0, _i ? 4000 : 0, _i ? 4000 : 5 * 2000 - 6, 5 * 2000 - 6};
+  macko_csr long_rows = a;
+  int32_t *cols = (int32_t *)a.cols;
+  for (int32_t i = 0; i < 5 * 2000; i++) cols[i] = i % 4000 + (i / 4000) * 4000;
+  long_rows.nrows = 3, long_rows.ncols = 5 * 2000, long_rows.row_ptr = starts;
+  caches = (macko_caches){1 << 8, 1 << 10};
+  set_clock(25000, 0);
+  const double pace = pace_of(&long_rows);
+  ck_assert_int_eq(nrows, 1);
+  ck_assert_int_eq(nnz, _i ? 0 : 5 * 2000 - 6);
+  ck_assert_double_eq_tol(pace, _i ? 1 : 25000 / predicted, 1e-9 * pace);
+  caches.last = 0;
+  release(&a);
+}
+END_TEST
+
 START_TEST(nothing_to_multiply_is_on_time)
 {
   const int64_t starts[4] = {0};
@@ -189,6 +209,7 @@ int main(void)
   tcase_add_test(t, the_middle_counts);
   tcase_add_test(t, short_products_are_timed_together);
   tcase_add_loop_test(t, a_part_of_a_matrix_is_enough, 0, 2);
+  tcase_add_loop_test(t, long_rows_are_taken_whole, 0, 2);
   tcase_add_test(t, nothing_to_multiply_is_on_time);
   tcase_add_test(t, errors_change_nothing);
   suite_add_tcase(suite, t);
