@@ -3,13 +3,13 @@
 #include "macko/slice_steps.cuh"
 
 /* This is the body of both kernels below, which differ in their registers. */
-template <int STORED, int VECTOR, typename SUM, int GROUP>
+template <int STORED, int VECTOR, typename SUM, int GROUP, int UNROLLED>
 static __device__ __forceinline__ void whole_slices(const slices &a, const device_values &values, const device_vectors &v)
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
-    return add_slice<STORED, VECTOR, SUM, GROUP>(a, b, v, s, slice, from, to, sum);
+    return add_slice<STORED, VECTOR, SUM, GROUP, UNROLLED>(a, b, v, s, slice, from, to, sum);
   });
 }
 
@@ -17,18 +17,18 @@ static __device__ __forceinline__ void whole_slices(const slices &a, const devic
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_values values, device_vectors v)
 {
-  whole_slices<STORED, VECTOR, SUM, GROUP>(a, values, v);
+  whole_slices<STORED, VECTOR, SUM, GROUP, 0>(a, values, v);
 }
 
-/* f32 values wait for x: in slices of many steps, more warps are worth the few registers that are spilled (elasticity: 120
- * instead of 131 us; 27 points: 92 instead of 96; but 7 points: 88 instead of 71). */
-enum { MANY_STEPS = 16, MANY_BLOCKS = 16 };
+/* f32 values wait for x of f64 vectors: in slices of many steps, four rounds together are worth their registers, with which
+ * MANY_BLOCKS blocks run on a multiprocessor (27 points: 41 instead of 51 us; but 7 points: 39 instead of 36). */
+enum { MANY_STEPS = 16, MANY_BLOCKS = 10, MANY_ROUNDS = 4 };
 
-/* Does the same in so few registers that MANY_BLOCKS blocks run on a multiprocessor. */
+/* Does the same for slices of many steps. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS, MANY_BLOCKS) many_steps_kernel(slices a, device_values values, device_vectors v)
 {
-  whole_slices<STORED, VECTOR, SUM, GROUP>(a, values, v);
+  whole_slices<STORED, VECTOR, SUM, GROUP, MANY_ROUNDS>(a, values, v);
 }
 
 /* ---- stencils: no index and no value is read per entry, so that little but x and y moves ---- */

@@ -64,8 +64,8 @@ static __device__ __forceinline__ void take_slices(const slices &a, const device
 }
 
 /* Does the same by a.split warps of a block, which take a part each of a slice's steps; the first of them adds up what they
- * found, always in the same order. sums is in shared memory. */
-template <int VECTOR, typename SUM, typename ADD>
+ * found, always in the same order. sums is in shared memory. Parts are of multiples of UNIT steps. */
+template <int UNIT, int VECTOR, typename SUM, typename ADD>
 static __device__ __forceinline__ void split_slices(const slices &a, const device_vectors &v, SUM (*sums)[MACKO_SLICE_ROWS],
                                                     const ADD &add)
 {
@@ -74,7 +74,7 @@ static __device__ __forceinline__ void split_slices(const slices &a, const devic
   SUM sum = 0;
   if (slice < a.count) {
     macko_slice s = load_header(a.headers, slice);
-    int steps = (int)s.steps, each = (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS, from = part * each;
+    int steps = (int)s.steps, each = (steps + UNIT * a.split - 1) / (UNIT * a.split) * UNIT, from = part * each;
     if (!s.stencil && (part == 0 || from < steps)) row = add(s, slice, from, min(from + each, steps), &sum);
   }
   sums[warp][lane] = sum;

@@ -157,7 +157,7 @@ static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, p
   __shared__ shared_pairs<SUM> table;
   __shared__ SUM sums[WARPS][MACKO_SLICE_ROWS];
   const block_pairs<SUM> pairs = {p.codes, table, share_pairs(p, &table)};
-  split_slices<VECTOR, SUM>(a, v, sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+  split_slices<STEPS, VECTOR, SUM>(a, v, sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
     return add_slice<VECTOR, SUM, 1>(a, pairs, v, s, slice, from, to, sum);
   });
 }

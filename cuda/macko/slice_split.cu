@@ -7,8 +7,8 @@ static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1], sums[WARPS][MACKO_SLICE_ROWS];
   const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
-  split_slices<VECTOR, SUM>(a, v, sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
-    return add_slice<STORED, VECTOR, SUM, 1>(a, b, v, s, slice, from, to, sum);
+  split_slices<round_steps<STORED>, VECTOR, SUM>(a, v, sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<STORED, VECTOR, SUM, 1, 0>(a, b, v, s, slice, from, to, sum);
   });
 }
 

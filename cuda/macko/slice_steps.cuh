@@ -5,56 +5,71 @@
 
 #include "macko/slice.cuh"
 
-/* Loads the values of steps 0 .. n - 1 of a lane, from start on; a FULL round has n = STEPS, and all its loads are in flight at
- * once. Elements narrower than a word share a lane's word, which is loaded once. */
-template <int STORED, typename SUM, int FULL>
-static __device__ __forceinline__ void load_steps(const char *start, const SUM *table, int lane, int n, SUM v[STEPS])
-{
-  typedef typename element<STORED>::type type;
-  constexpr int per = sizeof(type) < 4 ? 4 / sizeof(type) : 1, bits = 8 * sizeof(type);
-  if constexpr (STORED == MACKO_F64) {
-#pragma unroll
-    for (int j = 0; j < STEPS; j++)
-      if (FULL || j < n) v[j] = (SUM)__ldcs((const double *)start + j * MACKO_SLICE_ROWS + lane);
-  } else {
-    uint32_t words[STEPS / per];
-#pragma unroll
-    for (int w = 0; w < STEPS / per; w++)
-      words[w] = FULL || w * per < n ? __ldcs((const uint32_t *)start + w * MACKO_SLICE_ROWS + lane) : 0;
-#pragma unroll
-    for (int j = 0; j < STEPS; j++) {
-      uint32_t word = words[j / per];
-      v[j] = value_of<STORED, SUM>(per == 1 ? word : word >> (j % per * bits) & ((1u << bits % 32) - 1), table);
-    }
-  }
-}
+/* How many steps a lane takes in a round: as many of its loads are in flight. Elements of one and two bytes share words, so that it
+ * takes more of them (f16 values 28.8 instead of 34.0 us for 5 points); with more of f64 too few warps fit. */
+template <int STORED> constexpr int round_steps = sizeof(typename element<STORED>::type) <= 2 ? 2 * STEPS : STEPS;
 
-/* Finds the columns of steps 0 .. n - 1 from step k on, which is a multiple of STEPS; *col is the column of step k before and
- * of step k + STEPS after. BITS are those of a gap, 0 for a list of distances from the base column. */
-template <int BITS, int FULL>
-static __device__ __forceinline__ void load_columns(const uint32_t *gaps, int k, int steps, int lane, int base, int *col,
-                                                    int cols[STEPS])
-{
-  if constexpr (BITS == 0) {
+/* The words that hold a lane's values of a round. What is beyond step n, which a FULL round does not ask for, is 0: words that
+ * kept what they held would need registers for it. */
+template <int STORED> struct value_words {
+  typedef typename element<STORED>::type type;
+  static constexpr int PER = sizeof(type) < 4 ? 4 / sizeof(type) : 1, BITS = 8 * sizeof(type), COUNT = round_steps<STORED> / PER;
+  uint32_t words[COUNT];
+  template <int FULL> __device__ __forceinline__ void load(const char *start, int lane, int n)
+  {
+#pragma unroll
+    for (int w = 0; w < COUNT; w++)
+      words[w] = FULL || w * PER < n ? __ldcs((const uint32_t *)start + w * MACKO_SLICE_ROWS + lane) : 0;
+  }
+  template <typename SUM> __device__ __forceinline__ SUM value(int j, const SUM *table) const
+  {
+    uint32_t word = words[j / PER];
+    return value_of<STORED, SUM>(PER == 1 ? word : word >> (j % PER * BITS) & ((1u << BITS % 32) - 1), table);
+  }
+};
+
+template <> struct value_words<MACKO_F64> {
+  double words[STEPS];
+  template <int FULL> __device__ __forceinline__ void load(const char *start, int lane, int n)
+  {
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      if (FULL || k + j < steps) cols[j] = base + (k + j ? (int)__ldg(gaps + k + j - 1) : 0);
-  } else {
-    constexpr int per = 32 / BITS, words = (STEPS + per - 1) / per;
-    uint32_t word[words];
+      words[j] = FULL || j < n ? __ldcs((const double *)start + j * MACKO_SLICE_ROWS + lane) : 0;
+  }
+  template <typename SUM> __device__ __forceinline__ SUM value(int j, const SUM *) const { return (SUM)words[j]; }
+};
+
+/* The words that hold a lane's gaps of a round. BITS are those of a gap, 0 for a list of distances from the base column. */
+template <int BITS, int ROUND> struct gap_words {
+  static constexpr int PER = BITS ? 32 / BITS : 1, COUNT = (ROUND + PER - 1) / PER;
+  uint32_t words[COUNT];
+  /* Loads those of the round that begins at step k, which is a multiple of ROUND; nothing beyond the slice's steps. */
+  __device__ __forceinline__ void load(const uint32_t *gaps, int k, int steps, int lane)
+  {
 #pragma unroll
-    for (int w = 0; w < words; w++) word[w] = k + w * per + 1 < steps ? __ldg(gaps + (k / per + w) * MACKO_SLICE_ROWS + lane) : 0;
-    if (per > STEPS) word[0] >>= k % per * BITS; /* a word holds the codes of several rounds */
-#pragma unroll
-    for (int j = 0; j < STEPS; j++) {
-      cols[j] = *col;
-      *col += (int)(word[j / per] >> (j % per * BITS % 32) & (0xffffffffu >> (32 - BITS))) + 1;
+    for (int w = 0; w < COUNT; w++) {
+      const int step = k + w * PER;
+      if (BITS) words[w] = step + 1 < steps ? __ldg(gaps + (k / PER + w) * MACKO_SLICE_ROWS + lane) : 0;
+      else words[w] = step && step < steps ? __ldg(gaps + step - 1) : 0;
     }
   }
-}
+  /* Gives the round's columns; *col is the column of step k before and of step k + ROUND after. */
+  __device__ __forceinline__ void columns(int k, int base, int *col, int cols[ROUND]) const
+  {
+#pragma unroll
+    for (int j = 0; j < ROUND; j++)
+      if (!BITS) cols[j] = base + (int)words[j];
+      else {
+        uint32_t word = words[j / PER];
+        if (PER > ROUND) word >>= k % PER * BITS; /* a word holds the codes of several rounds */
+        cols[j] = *col;
+        *col += (int)(word >> (j % PER * BITS % 32) & (0xffffffffu >> (32 - BITS) % 32)) + 1;
+      }
+  }
+};
 
 /* This is what the calling lane takes of a slice: steps from .. to - 1 of its row, which has `length` of them, from column base
- * on; `from` is a multiple of STEPS. whole: all rows of the slice are there and have all steps, so that no step is masked. */
+ * on; `from` is a multiple of round_steps. whole: all rows of the slice are there and have all steps, so that no step is masked. */
 template <typename SUM> struct lane_steps {
   const device_values &values;
   const SUM *table;
@@ -65,20 +80,20 @@ template <typename SUM> struct lane_steps {
   int lane, base, length, whole, from, to;
 };
 
-/* Adds steps k .. k + n - 1 to the sums of a lane. MASKED: not all rows of the slice have all steps. */
+/* Adds steps k .. k + n - 1, whose words are given, to the sums of a lane. MASKED: not all rows of the slice have all steps. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
-static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k, int n, int *col, SUM sum[GROUP])
+static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k, int n, const value_words<STORED> &values,
+                                                 const gap_words<BITS, round_steps<STORED>> &gaps, int *col, SUM sum[GROUP])
 {
-  constexpr int bytes = sizeof(typename element<STORED>::type);
-  int cols[STEPS];
-  SUM value[STEPS];
-  load_steps<STORED, SUM, FULL>(l.start + (size_t)k * (MACKO_SLICE_ROWS * bytes), l.table, l.lane, n, value);
-  load_columns<BITS, FULL>(l.gaps, k, l.to, l.lane, l.base, col, cols);
+  constexpr int ROUND = round_steps<STORED>;
+  int cols[ROUND];
+  gaps.columns(k, l.base, col, cols);
 #pragma unroll
-  for (int j = 0; j < STEPS; j++)
+  for (int j = 0; j < ROUND; j++)
     if ((FULL || j < n) && (!MASKED || k + j < l.length))
 #pragma unroll
-      for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(l.v.x, g * l.v.ldx + cols[j], l.v.type);
+      for (int g = 0; g < GROUP; g++)
+        sum[g] += values.value(j, l.table) * (SUM)load_vector<VECTOR>(l.v.x, g * l.v.ldx + cols[j], l.v.type);
 }
 
 /* Gives the sum of the first n gaps of a lane, n a multiple of STEPS: where a warp begins that takes a part of a slice. Dot
@@ -99,25 +114,70 @@ template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32
   return (int)sum;
 }
 
-/* Adds the steps of the calling lane to its sums. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED>
+/* Loads and adds steps k .. l.to - 1 or, if they are more, those of a round, whose gaps are given. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
+static __device__ __forceinline__ void take_round(const lane_steps<SUM> &l, int k, const gap_words<BITS, round_steps<STORED>> &gaps,
+                                                  int *col, SUM sum[GROUP])
+{
+  constexpr size_t step_bytes = MACKO_SLICE_ROWS * sizeof(typename element<STORED>::type);
+  const int n = FULL ? round_steps<STORED> : min(round_steps<STORED>, l.to - k);
+  value_words<STORED> values;
+  values.template load<FULL>(l.start + (size_t)k * step_bytes, l.lane, n);
+  add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, FULL>(l, k, n, values, gaps, col, sum);
+}
+
+/* Adds the steps of the calling lane to its sums, in full rounds as long as there are, each while the gaps of the next one are on
+ * their way: x waits for them (f32 values 26 instead of 32 us for elasticity, 16 instead of 20 for tetrahedra). UNROLLED rounds
+ * are taken together, 0: as many as the compiler likes. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int UNROLLED>
+static __device__ __forceinline__ void walk_narrow(const lane_steps<SUM> &l, int col, SUM sum[GROUP])
+{
+  constexpr int ROUND = round_steps<STORED>;
+  gap_words<BITS, ROUND> gaps, next;
+  int k = l.from;
+  const auto full_round = [&] {
+    next.load(l.gaps, k + ROUND, l.to, l.lane);
+    take_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(l, k, gaps, &col, sum);
+    gaps = next;
+  };
+  gaps.load(l.gaps, k, l.to, l.lane);
+  if constexpr (UNROLLED > 0) {
+#pragma unroll UNROLLED
+    for (; k + ROUND <= l.to; k += ROUND) full_round();
+  } else
+    for (; k + ROUND <= l.to; k += ROUND) full_round();
+  if (k < l.to) take_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 0>(l, k, gaps, &col, sum);
+}
+
+/* Does the same for raw f64, which waits for memory: it runs faster in fewer registers, with more warps (94 instead of 84 % of the
+ * copy ceiling). */
+template <int VECTOR, typename SUM, int GROUP, int BITS, int MASKED>
+static __device__ __forceinline__ void walk_wide(const lane_steps<SUM> &l, int col, SUM sum[GROUP])
+{
+  gap_words<BITS, STEPS> gaps;
+#pragma unroll 1
+  for (int k = l.from; k < l.to; k += STEPS) {
+    gaps.load(l.gaps, k, l.to, l.lane);
+    take_round<MACKO_F64, VECTOR, SUM, GROUP, BITS, MASKED, 0>(l, k, gaps, &col, sum);
+  }
+}
+
+/* Does either. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int UNROLLED>
 static __device__ __forceinline__ void walk(const lane_steps<SUM> &l, SUM sum[GROUP])
 {
-  int col = l.base, k = l.from;
+  int col = l.base;
   if constexpr (BITS != 0) col += skip_gaps<BITS>(l.gaps, l.from, l.lane); /* uniform slices list distances, not gaps */
-  /* Raw f64 waits for memory: it runs faster in fewer registers, with more warps (94 instead of 84 % of the copy ceiling). What
-   * is narrower has more to compute, and gains by full rounds (135 instead of 160 us for 27 points in 8-bit codes). */
-  if constexpr (STORED != MACKO_F64)
-    for (; k + STEPS <= l.to; k += STEPS) add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(l, k, STEPS, &col, sum);
-  for (; k < l.to; k += STEPS) add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 0>(l, k, min(STEPS, l.to - k), &col, sum);
+  if constexpr (STORED == MACKO_F64) walk_wide<VECTOR, SUM, GROUP, BITS, MASKED>(l, col, sum);
+  else walk_narrow<STORED, VECTOR, SUM, GROUP, BITS, MASKED, UNROLLED>(l, col, sum);
 }
 
 /* Does the same, masked only where the slice is not whole. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
+template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int UNROLLED>
 static __device__ __forceinline__ void walk_slice(const lane_steps<SUM> &l, SUM sum[GROUP])
 {
-  if (l.whole) walk<STORED, VECTOR, SUM, GROUP, BITS, 0>(l, sum);
-  else walk<STORED, VECTOR, SUM, GROUP, BITS, 1>(l, sum);
+  if (l.whole) walk<STORED, VECTOR, SUM, GROUP, BITS, 0, UNROLLED>(l, sum);
+  else walk<STORED, VECTOR, SUM, GROUP, BITS, 1, UNROLLED>(l, sum);
 }
 
 /* Adds the products of n steps of a lane, for vectors whose type is known at run time. */
@@ -172,9 +232,9 @@ template <typename SUM> struct block_values {
   const SUM *table;
 };
 
-/* Adds steps from .. to - 1 of a slice to the sums of the calling lane; answers the lane's row, a.nrows or more where it has
- * none. */
-template <int STORED, int VECTOR, typename SUM, int GROUP>
+/* Adds steps from .. to - 1 of a slice to the sums of the calling lane, UNROLLED rounds together (walk_narrow); answers the lane's
+ * row, a.nrows or more where it has none. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int UNROLLED>
 static __device__ __forceinline__ int64_t add_slice(const slices &a, const block_values<SUM> &b, const device_vectors &v,
                                                     const macko_slice &s, int64_t slice, int from, int to, SUM sum[GROUP])
 {
@@ -186,11 +246,11 @@ static __device__ __forceinline__ int64_t add_slice(const slices &a, const block
                              row.base, row.length, whole, from, to};
   if constexpr (!is_known<STORED>) walk_any<SUM, GROUP>(l, sum);
   else switch (s.gap_bits) {
-  case 0: walk_slice<STORED, VECTOR, SUM, GROUP, 0>(l, sum); break;
-  case 4: walk_slice<STORED, VECTOR, SUM, GROUP, 4>(l, sum); break;
-  case 8: walk_slice<STORED, VECTOR, SUM, GROUP, 8>(l, sum); break;
-  case 16: walk_slice<STORED, VECTOR, SUM, GROUP, 16>(l, sum); break;
-  default: walk_slice<STORED, VECTOR, SUM, GROUP, 32>(l, sum);
+  case 0: walk_slice<STORED, VECTOR, SUM, GROUP, 0, UNROLLED>(l, sum); break;
+  case 4: walk_slice<STORED, VECTOR, SUM, GROUP, 4, UNROLLED>(l, sum); break;
+  case 8: walk_slice<STORED, VECTOR, SUM, GROUP, 8, UNROLLED>(l, sum); break;
+  case 16: walk_slice<STORED, VECTOR, SUM, GROUP, 16, UNROLLED>(l, sum); break;
+  default: walk_slice<STORED, VECTOR, SUM, GROUP, 32, UNROLLED>(l, sum);
   }
   return row.row;
 }

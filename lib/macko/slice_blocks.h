@@ -69,18 +69,19 @@ MACKO_INLINE void macko_count_slice(macko_slice_facts *p, const macko_slice *s, 
 }
 
 /* On a GPU at most MACKO_SLICE_SPLIT warps share a slice, each with MACKO_SLICE_SHARE steps or more in the mean. With every
- * MACKO_SLICE_EACH slices more its steps must be one more to be worth it, and from MACKO_SLICE_MANY slices on, nearly as many as
- * a GPU holds warps, each has one warp. These numbers were found by timing 120 matrices with 1, 2 and 4 warps. */
-enum { MACKO_SLICE_SPLIT = 4, MACKO_SLICE_SHARE = 3, MACKO_SLICE_MANY = 3800, MACKO_SLICE_EACH = 380 };
+ * MACKO_SLICE_EACH slices more its steps must be one more to be worth it, and all warps together are at most MACKO_SLICE_WARPS,
+ * which is hardly more than run at once: those that have to wait for others took up to 1.4 times as long. These numbers were found
+ * by timing 150 matrices with 1, 2 and 4 warps. */
+enum { MACKO_SLICE_SPLIT = 4, MACKO_SLICE_SHARE = 3, MACKO_SLICE_WARPS = 6700, MACKO_SLICE_EACH = 380 };
 
 /* Gives the number of warps of a slice on a GPU, a power of two. steps are those of all slices together. */
 static inline int macko_slice_split(int64_t slices, int64_t steps)
 {
   int split = 1;
-  if (slices < 1 || slices >= MACKO_SLICE_MANY) return split;
+  if (slices < 1) return split;
   const int64_t mean = steps / slices, each = slices / MACKO_SLICE_EACH, least = MACKO_SLICE_SHARE;
   const int64_t share = each > least ? each : least;
-  while (split < MACKO_SLICE_SPLIT && mean >= 2 * split * share) split *= 2;
+  while (split < MACKO_SLICE_SPLIT && 2 * split * slices <= MACKO_SLICE_WARPS && mean >= 2 * split * share) split *= 2;
   return split;
 }
 
