@@ -35,10 +35,10 @@ static const macko_cost amd_19h_cost = {
 
 /* The costs of one core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache). They were fitted to every second matrix
  * of those that solvers/bench/choice.py was given, but for csr_long_miss, for which wave (held out) counted too, and `byte`, which
- * is that of plain CSR beyond the cache (15 to 20 GB/s). `line`, `csr_saved` and `eccsr_drag` were fitted to graphs, finite elements
- * of the second order and blocks of unknowns; on a Xeon of the fifth generation (2.1 GHz) `csr_row` to short rows, what slices, rows
- * out of their order and 8-bit codes cost to real and generated matrices, and `run` and `drag` so that what is chosen of them is
- * right. What no such matrix has is the AMD's, times 1.3. */
+ * is that of plain CSR beyond the cache (15 to 20 GB/s). `line`, `csr_saved` and `eccsr_drag` were fitted to graphs, finite
+ * elements of the second order and blocks of unknowns. On a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short
+ * rows; what slices, rows out of their order and 8-bit codes cost, to real and generated matrices; `run` and `drag`, so that what
+ * is chosen of them is right. What no such matrix has is the AMD's, times 1.3. */
 static const macko_cost intel_cost = {
   .byte = 0.055, .cached_byte = 0.03, .product = 230, .line = 2.6, .csr_entry = 0.28, .csr_row = 1.2, .csr_miss = 7.5,
   .csr_long_miss = 8, .csr_single = 0.7, .csr_half = 1.6,

@@ -141,6 +141,18 @@ static int is_kind(const char *name)
   return 0;
 }
 
+/* Whether an option has that name. */
+static int is_option(const char *name)
+{
+  static const char *const names[] = {
+#define MACKO_OPTION(field, LIST, usual, reader, help) #field,
+#include "options.def"
+    "to"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(name, names[i])) return 1;
+  return 0;
+}
+
 /* Takes --NAME VALUE or --NAME=VALUE, `value` being the next argument or NULL. Returns 0, and *used is how many arguments that
  * took, or an exit status. All names but `to` are the library's, so that new options need no change here. */
 static int take_option(request *r, const char *argument, const char *value, int *used)
@@ -151,7 +163,7 @@ static int take_option(request *r, const char *argument, const char *value, int 
   /* The name lies between the dashes and the equals sign, if there is one. */
   snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - argument) - 2 : 63, argument + 2);
   if (equals) value = equals + 1;
-  if (!value) return usage(argument, " needs a value");
+  if (!value) return is_option(name) ? usage(argument, " needs a value") : usage("unknown option ", argument);
   *used = equals ? 1 : 2;
   if (!strcmp(name, "to")) return r->kind = value, is_kind(value) ? 0 : usage("--to is mtx, npz, bsp, petsc or macko, not ", value);
   r->asked = argument;

@@ -118,6 +118,7 @@ refused 2 'layout "rwo" is unknown; the nearest is "row"' a.mtx old.macko --layo
 refused 2 "format csr has no layout row" a.mtx old.macko --format csr --layout row
 refused 2 'option "frmat" is unknown; the nearest is "format"' a.mtx old.macko --frmat csr
 refused 2 "needs a value" a.mtx old.macko --format
+refused 2 "unknown option --versio" --versio
 for kind in mtx macko; do refused 2 "$kind is not written to standard output" a.mtx - --to $kind; done
 [ ! -e - ] || fail "a file named - is there"
 refused 1 "none.mtx: cannot be opened" none.mtx old.macko
