@@ -46,8 +46,8 @@ typedef struct {
   double stencil_step; /* step of the longest slice there: the kernel of the others begins when that of stencils has ended */
   double step;         /* step of the longest slice, for which the product waits */
   double step_gap;     /* more for each byte of gaps that a slot has in the mean: they are loaded before x */
-  double step_ahead;   /* share of that which one warp a slice spares where values are narrower than f64: gaps are loaded ahead */
   double step_listed;  /* more where columns are in a list, by the share of such slots */
+  double step_ahead;   /* share of these two that one warp a slice spares where values are narrower than f64: they load ahead */
   double row_wide, row_single, row_narrow; /* entry of layout row, of a matrix of 8, 4, and 2 bytes */
   double row_row;      /* row of layout row */
   double row_chunk;    /* instead of these two, where a GPU has x in shared memory: chunk of entries in which a row ends */

@@ -50,17 +50,19 @@ static double slices_time(const macko_cost *cost, const macko_slice_facts *p, do
   return slices * (cost->slice + walked * cost->walked_slice);
 }
 
-/* Gives the nanoseconds that a product waits for the longest slice: in each of its steps for the gaps first, as far as they are not
- * loaded ahead, and then for x. Warps that share a slice each go through the gaps before their own steps, so that two of them spare
- * less than half, and are more warps. */
+/* Gives the nanoseconds that a product waits for the longest slice: in each round of its steps for the gaps first, as far as they
+ * are not loaded ahead, and then for x. Rounds of values of two bytes have twice the steps. Warps that share a slice each go
+ * through the gaps before their own steps, so that two of them spare less than half, and are more warps. */
 static double longest_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   const int64_t slices = macko_slices_of(a->nrows);
   const double slots = slots_of(p);
   const int split = macko_slice_split(slices, p->units[2]);
-  const double step_gap = cost->step_gap * (a->value_type == MACKO_F64 ? 1 : 1 - cost->step_ahead / split);
-  const double gaps = slots > 0 ? (4 * step_gap * (double)p->block_words + cost->step_listed * (double)p->listed) / slots : 0;
-  return (double)p->longest * (cost->step + gaps) / sqrt(split) + (double)slices * (split - 1) * cost->slice_warp;
+  double step = slots > 0 ? (4 * cost->step_gap * (double)p->block_words + cost->step_listed * (double)p->listed) / slots : 0;
+  if (a->value_type != MACKO_F64) step *= 1 - cost->step_ahead / split;
+  step += cost->step;
+  if (macko_type_bytes(a->value_type) <= 2) step /= 2;
+  return (double)p->longest * step / sqrt(split) + (double)slices * (split - 1) * cost->slice_warp;
 }
 
 /* Gives the nanoseconds of a product, predicted for everything but bytes and values. */
