@@ -6,8 +6,8 @@
 
 #include "macko/slice_blocks.h"
 
-/* A lane takes STEPS entries at a time: with eight so many registers are needed that too few warps fit to hide the latency of x
- * (1.29 instead of 1.44 times cuSPARSE). TABLE is what a table of 8-bit codes holds. */
+/* A lane takes STEPS entries at a time, of narrow values more (round_steps): with eight of f64 so many registers are needed that
+ * too few warps fit to hide the latency of x (1.29 instead of 1.44 times cuSPARSE). TABLE is what a table of 8-bit codes holds. */
 enum { THREADS = 128, WARPS = THREADS / MACKO_SLICE_ROWS, STEPS = 4, TABLE = 256 };
 static_assert((int)WARPS == (int)MACKO_SLICE_SPLIT, "the warps of a slice are of one block");
 

@@ -6,7 +6,7 @@
 #include "macko/slice.cuh"
 
 /* How many steps a lane takes in a round: as many of its loads are in flight. Elements of one and two bytes share words, so that it
- * takes more of them (f16 values 28.8 instead of 34.0 us for 5 points); with more of f64 too few warps fit. */
+ * takes more of them (f16 values 28.8 instead of 34.0 us for 5 points). */
 template <int STORED> constexpr int round_steps = sizeof(typename element<STORED>::type) <= 2 ? 2 * STEPS : STEPS;
 
 /* The words that hold a lane's values of a round. What is beyond step n, which a FULL round does not ask for, is 0: words that
@@ -80,22 +80,6 @@ template <typename SUM> struct lane_steps {
   int lane, base, length, whole, from, to;
 };
 
-/* Adds steps k .. k + n - 1, whose words are given, to the sums of a lane. MASKED: not all rows of the slice have all steps. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
-static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k, int n, const value_words<STORED> &values,
-                                                 const gap_words<BITS, round_steps<STORED>> &gaps, int *col, SUM sum[GROUP])
-{
-  constexpr int ROUND = round_steps<STORED>;
-  int cols[ROUND];
-  gaps.columns(k, l.base, col, cols);
-#pragma unroll
-  for (int j = 0; j < ROUND; j++)
-    if ((FULL || j < n) && (!MASKED || k + j < l.length))
-#pragma unroll
-      for (int g = 0; g < GROUP; g++)
-        sum[g] += values.value(j, l.table) * (SUM)load_vector<VECTOR>(l.v.x, g * l.v.ldx + cols[j], l.v.type);
-}
-
 /* Gives the sum of the first n gaps of a lane, n a multiple of STEPS: where a warp begins that takes a part of a slice. Dot
  * products add up four codes at once. */
 template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32_t *gaps, int n, int lane)
@@ -114,16 +98,24 @@ template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32
   return (int)sum;
 }
 
-/* Loads and adds steps k .. l.to - 1 or, if they are more, those of a round, whose gaps are given. */
+/* Loads a round of steps from k on, whose gaps are given, and adds it to the sums of a lane: a FULL one, or as many steps as are
+ * left, if they are fewer. MASKED: not all rows of the slice have all steps. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
-static __device__ __forceinline__ void take_round(const lane_steps<SUM> &l, int k, const gap_words<BITS, round_steps<STORED>> &gaps,
-                                                  int *col, SUM sum[GROUP])
+static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k, const gap_words<BITS, round_steps<STORED>> &gaps,
+                                                 int *col, SUM sum[GROUP])
 {
-  constexpr size_t step_bytes = MACKO_SLICE_ROWS * sizeof(typename element<STORED>::type);
-  const int n = FULL ? round_steps<STORED> : min(round_steps<STORED>, l.to - k);
+  constexpr int ROUND = round_steps<STORED>, step_bytes = MACKO_SLICE_ROWS * sizeof(typename element<STORED>::type);
+  const int n = FULL ? ROUND : min(ROUND, l.to - k);
+  int cols[ROUND];
   value_words<STORED> values;
   values.template load<FULL>(l.start + (size_t)k * step_bytes, l.lane, n);
-  add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, FULL>(l, k, n, values, gaps, col, sum);
+  gaps.columns(k, l.base, col, cols);
+#pragma unroll
+  for (int j = 0; j < ROUND; j++)
+    if ((FULL || j < n) && (!MASKED || k + j < l.length))
+#pragma unroll
+      for (int g = 0; g < GROUP; g++)
+        sum[g] += values.value(j, l.table) * (SUM)load_vector<VECTOR>(l.v.x, g * l.v.ldx + cols[j], l.v.type);
 }
 
 /* Adds the steps of the calling lane to its sums, in full rounds as long as there are, each while the gaps of the next one are on
@@ -137,7 +129,7 @@ static __device__ __forceinline__ void walk_narrow(const lane_steps<SUM> &l, int
   int k = l.from;
   const auto full_round = [&] {
     next.load(l.gaps, k + ROUND, l.to, l.lane);
-    take_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(l, k, gaps, &col, sum);
+    add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(l, k, gaps, &col, sum);
     gaps = next;
   };
   gaps.load(l.gaps, k, l.to, l.lane);
@@ -146,7 +138,7 @@ static __device__ __forceinline__ void walk_narrow(const lane_steps<SUM> &l, int
     for (; k + ROUND <= l.to; k += ROUND) full_round();
   } else
     for (; k + ROUND <= l.to; k += ROUND) full_round();
-  if (k < l.to) take_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 0>(l, k, gaps, &col, sum);
+  if (k < l.to) add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 0>(l, k, gaps, &col, sum);
 }
 
 /* Does the same for raw f64, which waits for memory: it runs faster in fewer registers, with more warps (94 instead of 84 % of the
@@ -158,7 +150,7 @@ static __device__ __forceinline__ void walk_wide(const lane_steps<SUM> &l, int c
 #pragma unroll 1
   for (int k = l.from; k < l.to; k += STEPS) {
     gaps.load(l.gaps, k, l.to, l.lane);
-    take_round<MACKO_F64, VECTOR, SUM, GROUP, BITS, MASKED, 0>(l, k, gaps, &col, sum);
+    add_round<MACKO_F64, VECTOR, SUM, GROUP, BITS, MASKED, 0>(l, k, gaps, &col, sum);
   }
 }
 

@@ -132,25 +132,29 @@ static const char *kind_of(const char *path)
   return NULL;
 }
 
+/* Whether a name is among so many. */
+static int is_among(const char *name, const char *const *names, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!strcmp(name, names[i])) return 1;
+  return 0;
+}
+
 /* Whether --to knows the name. */
 static int is_kind(const char *name)
 {
   static const char *const kinds[] = {"mtx", "npz", "bsp", "petsc", "macko"};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (!strcmp(name, kinds[i])) return 1;
-  return 0;
+  return is_among(name, kinds, sizeof kinds / sizeof *kinds);
 }
 
 /* Whether an option has that name. */
 static int is_option(const char *name)
 {
-  static const char *const names[] = {
+  static const char *const options[] = {
 #define MACKO_OPTION(field, LIST, usual, reader, help) #field,
 #include "options.def"
     "to"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (!strcmp(name, names[i])) return 1;
-  return 0;
+  return is_among(name, options, sizeof options / sizeof *options);
 }
 
 /* Takes --NAME VALUE or --NAME=VALUE, `value` being the next argument or NULL. Returns 0, and *used is how many arguments that
