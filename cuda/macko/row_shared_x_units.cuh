@@ -8,7 +8,7 @@
 #include "macko/row_codes.cuh"
 
 /* This is the number of entries of a chunk, which a warp takes at once; units are whole chunks. */
-enum { CHUNK = 512 };
+enum { CHUNK = MACKO_ROW_CHUNK };
 
 /* Rows row .. row + rows - 1 have entries in the unit or are empty there. */
 struct shared_x_unit {

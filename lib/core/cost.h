@@ -48,6 +48,7 @@ typedef struct {
   double step_gap;     /* more for each byte of gaps that a slot has in the mean: they are loaded before x */
   double step_listed;  /* more where columns are in a list, by the share of such slots */
   double step_ahead;   /* share of these two that one warp a slice spares where values are narrower than f64: they load ahead */
+  double last_wave;    /* share of the wait for the longest slice that comes again, by what the last wave of warps leaves empty */
   double row_wide, row_single, row_narrow; /* entry of layout row, of a matrix of 8, 4, and 2 bytes */
   double row_row;      /* row of layout row */
   double row_chunk;    /* instead of these two, where a GPU has x in shared memory: chunk of entries in which a row ends */

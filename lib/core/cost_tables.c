@@ -77,6 +77,7 @@ const macko_cost macko_h200_cost = {
   .stencil = 0.00054, .uniform = 0.00012, .run = 0.00012, .listed = 0.0001525, .walked = 0.000145,
   .paired = 0.00065, .pair = 0.000004, .run_paired = 0.00035, .wide_paired = 0.00195, .slice = 0.2, .slice_warp = 0.28,
   .passed = 0.1, .stencil_step = 180, .step = 24, .step_gap = 34, .step_listed = 59, .step_ahead = 0.5,
+  .last_wave = 0.7,
   .row_wide = 0.0044, .row_single = 0.00245, .row_narrow = 0.002, .row_row = 0.031, .row_chunk = 1.03, .row_chunk_single = 0.00037,
   .row_column = 0.062, .row_escape = 0.025, .row_thin = 0.0006, .ordered_row = 0.00024,
   .few_codes = 0.00076, .byte_codes = 0.00021, .half_codes = 0.00044, .halves = 0.0001, .integers = 0.00002,

@@ -36,6 +36,7 @@ enum {
 };
 
 enum { MACKO_BASE_ROWS = 32 }; /* rows that share a reference under MACKO_BASE_BLOCK */
+enum { MACKO_ROW_CHUNK = 512 }; /* entries that a warp takes at once of long rows on a GPU that has x in shared memory */
 
 /* This is how the base column of a row is stored: as reference + bias + offset, the offset 0, 1, 2 or 4 bytes wide. The reference
  * is 0, the number of the row, or the smallest first column of the MACKO_BASE_ROWS rows that it is among. */

@@ -159,15 +159,15 @@ static double width_cost(const macko_facts *f, const macko_options *options, int
 }
 
 /* A GPU has x in shared memory where gaps have 4 or 8 bits, x has so many elements or fewer, and sums are in f32. Warps then take
- * chunks of so many entries, and those in which a row ends take longer. */
-enum { SHARED_COLUMNS = 56000, CHUNK = 512 };
+ * chunks of entries, and those in which a row ends take longer. */
+enum { SHARED_COLUMNS = 56000 };
 
 double macko_row_work(const macko_options *options, const macko_csr *a, int64_t nnz, int bits)
 {
   const macko_cost *cost = macko_cost_of(options);
   const int size = macko_type_bytes(a->value_type);
   if (cost->row_chunk > 0 && size < 8 && (bits == 4 || bits == 8) && a->ncols <= SHARED_COLUMNS) {
-    const double ends = nnz / CHUNK < a->nrows ? (double)nnz / CHUNK : (double)a->nrows;
+    const double ends = nnz / MACKO_ROW_CHUNK < a->nrows ? (double)nnz / MACKO_ROW_CHUNK : (double)a->nrows;
     return ends * cost->row_chunk + (size == 4 ? (double)nnz * cost->row_chunk_single : 0) + (double)a->ncols * cost->row_column;
   }
   const double entry = size == 8 ? cost->row_wide : size == 4 ? cost->row_single : cost->row_narrow;

@@ -50,6 +50,14 @@ static double slices_time(const macko_cost *cost, const macko_slice_facts *p, do
   return slices * (cost->slice + walked * cost->walked_slice);
 }
 
+/* Gives the share, 0 to 1, of the warps that run at once on a GPU that is missing in the last wave of so many, which then hides
+ * less of its waits; 0 where there is one wave. */
+static double missing_of_last_wave(int64_t warps)
+{
+  const int64_t last = warps % MACKO_SLICE_WARPS;
+  return warps <= MACKO_SLICE_WARPS || !last ? 0 : 1 - (double)last / MACKO_SLICE_WARPS;
+}
+
 /* Gives the nanoseconds that a product waits for the longest slice: in each round of its steps for the gaps first, as far as they
  * are not loaded ahead, and then for x. Rounds of values of two bytes have twice the steps. Warps that share a slice each go
  * through the gaps before their own steps, so that two of them spare less than half, and are more warps. */
@@ -62,7 +70,8 @@ static double longest_time(const macko_csr *a, const macko_cost *cost, const mac
   if (a->value_type != MACKO_F64) step *= 1 - cost->step_ahead / split;
   step += cost->step;
   if (macko_type_bytes(a->value_type) <= 2) step /= 2;
-  return (double)p->longest * step / sqrt(split) + (double)slices * (split - 1) * cost->slice_warp;
+  const double waves = 1 + cost->last_wave * missing_of_last_wave(slices * split);
+  return (double)p->longest * step / sqrt(split) * waves + (double)slices * (split - 1) * cost->slice_warp;
 }
 
 /* Gives the nanoseconds of a product, predicted for everything but bytes and values. */

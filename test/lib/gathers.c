@@ -370,6 +370,38 @@ START_TEST(uneven_rows_count)
 }
 END_TEST
 
+/* Predicts layout slice on a GPU for so many slices of rows of LONG entries, whose gaps nothing repeats. */
+static double seconds_of_slices(int64_t slices)
+{
+  enum { LONG = 40, STEP = 100 };
+  const int64_t nrows = 32 * slices;
+  const macko_options o = gpu_options(1);
+  int64_t *row_ptr = malloc((size_t)(nrows + 1) * sizeof *row_ptr);
+  int32_t *cols = malloc((size_t)(nrows * LONG) * sizeof *cols);
+  float *values = malloc((size_t)(nrows * LONG) * sizeof *values);
+  macko_info info;
+  macko_error err = {0};
+  for (int64_t i = 0; i <= nrows; i++) row_ptr[i] = i * LONG;
+  for (int64_t p = 0; p < nrows * LONG; p++) {
+    const uint32_t random = (uint32_t)p * 2654435761u;
+    cols[p] = (int32_t)(p % LONG * STEP + (random >> 16) % STEP), values[p] = (float)random;
+  }
+  const macko_csr a = {.nrows = nrows, .ncols = LONG * STEP, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32,
+                       .value_type = MACKO_F32, .row_ptr = row_ptr, .cols = cols, .values = values};
+  ck_assert_msg(!macko_predict(&a, &o, &info, &err), "%s", err.text);
+  free(row_ptr), free(cols), free(values);
+  return info.seconds;
+}
+
+/* A GPU runs 6,700 warps of slices at once: a few more are another wave, which takes longer than its bytes. */
+START_TEST(the_last_wave_counts)
+{
+  const double fewer = seconds_of_slices(6500), full = seconds_of_slices(6700), more = seconds_of_slices(6900);
+  ck_assert_double_gt(full, fewer);
+  ck_assert_double_gt(more - full, 1.5 * (full - fewer));
+}
+END_TEST
+
 /* A file keeps what was predicted, of both forms. */
 START_TEST(files_keep_it)
 {
@@ -404,6 +436,7 @@ int main(void)
   tcase_add_test(t, sorted_rows_gather_apart);
   tcase_add_test(t, row_ends_count);
   tcase_add_test(t, uneven_rows_count);
+  tcase_add_test(t, the_last_wave_counts);
   tcase_add_test(t, files_keep_it);
   suite_add_tcase(suite, t);
   return test_run(suite);
