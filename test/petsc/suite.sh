@@ -20,4 +20,5 @@ PETSC_CFLAGS=$(of_makefile PETSC_CFLAGS)
 PETSC_LIBS="$(of_makefile PETSC_LIBS) ${LIBS:-}"
 export PETSC_CFLAGS PETSC_LIBS LC_ALL=C OMP_NUM_THREADS=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 exec python3 -B "$here/suite.py" "$plugin" "$@"
