@@ -68,7 +68,7 @@ static const macko_cost narrow_cost = {
 /* The costs of an H200 whose L2 was flushed. Those of formats csr, eccsr and layouts slice and row were fitted at once to 255
  * generated matrices of 0.2 to 88 million entries, f64, f32 and f16, with one to eight unknowns a node and couplings left out; with
  * half of them held out, what is chosen by the costs was as good on the other half. That the fastest form is ahead of the others
- * counted more than its time. When the loops of slices had changed, what these cost and wait for was fitted to 129 others. Those of
+ * counted more than its time. When the loops of slices had changed, what these cost and wait for was fitted to 111 others. Those of
  * dtans, of stencils, of pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do
  * not hide it. */
 const macko_cost macko_h200_cost = {

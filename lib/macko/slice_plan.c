@@ -54,8 +54,8 @@ static double slices_time(const macko_cost *cost, const macko_slice_facts *p, do
  * less of its waits; 0 where there is one wave. */
 static double missing_of_last_wave(int64_t warps)
 {
-  const int64_t last = warps % MACKO_SLICE_WARPS;
-  return warps <= MACKO_SLICE_WARPS || !last ? 0 : 1 - (double)last / MACKO_SLICE_WARPS;
+  const double waves = (double)warps / MACKO_SLICE_WARPS;
+  return waves > 1 ? ceil(waves) - waves : 0;
 }
 
 /* Gives the nanoseconds that a product waits for the longest slice: in each round of its steps for the gaps first, as far as they
@@ -70,8 +70,8 @@ static double longest_time(const macko_csr *a, const macko_cost *cost, const mac
   if (a->value_type != MACKO_F64) step *= 1 - cost->step_ahead / split;
   step += cost->step;
   if (macko_type_bytes(a->value_type) <= 2) step /= 2;
-  const double waves = 1 + cost->last_wave * missing_of_last_wave(slices * split);
-  return (double)p->longest * step / sqrt(split) * waves + (double)slices * (split - 1) * cost->slice_warp;
+  const double waits = 1 + cost->last_wave * missing_of_last_wave(slices * split);
+  return (double)p->longest * step / sqrt(split) * waits + (double)slices * (split - 1) * cost->slice_warp;
 }
 
 /* Gives the nanoseconds of a product, predicted for everything but bytes and values. */

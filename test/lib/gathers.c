@@ -382,10 +382,8 @@ static double seconds_of_slices(int64_t slices)
   macko_info info;
   macko_error err = {0};
   for (int64_t i = 0; i <= nrows; i++) row_ptr[i] = i * LONG;
-  for (int64_t p = 0; p < nrows * LONG; p++) {
-    const uint32_t random = (uint32_t)p * 2654435761u;
-    cols[p] = (int32_t)(p % LONG * STEP + (random >> 16) % STEP), values[p] = (float)random;
-  }
+  for (int64_t p = 0; p < nrows * LONG; p++)
+    cols[p] = (int32_t)(p % LONG * STEP + (int64_t)((by_chance(p) >> 32) % STEP)), values[p] = (float)by_chance(p);
   const macko_csr a = {.nrows = nrows, .ncols = LONG * STEP, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32,
                        .value_type = MACKO_F32, .row_ptr = row_ptr, .cols = cols, .values = values};
   ck_assert_msg(!macko_predict(&a, &o, &info, &err), "%s", err.text);

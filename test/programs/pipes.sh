@@ -96,10 +96,13 @@ for device in /dev/null /dev/zero; do
   says "macko-solve: $device: is a device; matrices are read from files and pipes"
 done
 export OMPI_MCA_orte_tmpdir_base=$dir # Open MPI would make the folder
-if TMPDIR=$dir/t.bin $solve "$T" >/dev/null 2>&1; then
+case $(${MPIEXEC:-mpiexec} --version 2>&1) in
+*"(Open MPI) "[5-9]*) echo "skipped: Open MPI from 5 on does not start where TMPDIR is no folder" ;;
+*)
   TMPDIR=$dir/t.bin expect 1 $solve /dev/stdin < <(cat "$T")
   says "macko-solve: /dev/stdin: cannot be copied to $dir/t.bin: Not a directory"
-else echo "skipped: this MPI does not start where TMPDIR is no folder"; fi
+  ;;
+esac
 mkdir "$dir/tmp"
 TMPDIR=$dir/tmp expect 0 $solve /dev/stdin -ksp_gmres_restart 50 < <(cat "$T")
 [ -z "$(ls -d "$dir"/tmp/macko-* 2>/dev/null)" ] || fail "a copy of the pipe is left"
