@@ -71,18 +71,20 @@ typedef struct {
   double dtans_row;    /* row of format dtans where a table is looked up */
   double dtans_equal_row; /* the same where none is */
   double eccsr_entry;  /* entry of format eccsr */
-  double eccsr_step;   /* more for each run of each of a block's rows, where its lanes do not share what they load of x */
   double eccsr_run;    /* more for each run of a block */
   double eccsr_masked_run; /* the same in slices with masks, which a CPU takes for all blocks of a slice at once */
   double eccsr_block;  /* more for each block */
+  double eccsr_masked_block; /* more for each block of slices with masks */
   double eccsr_longest; /* run of the longest block, which no other warp takes a part of */
   double eccsr_longest_column; /* more for each column of such a run */
   double eccsr_longest_skip; /* such a run that a warp passes over, where several share a slice */
+  double eccsr_masked_longest; /* where slices have masks: run of the longest block */
+  double eccsr_masked_column; /* column of a run that the longest block has more than the mean */
+  double eccsr_masked_skip; /* run that a warp passes over */
   double eccsr_masked; /* more for an entry of a slice with masks */
-  double eccsr_wide;   /* more for such an entry where x has 8 bytes */
   double eccsr_empty;  /* slot of such a slice that no entry fills */
   double eccsr_rare;   /* more for an entry stored as 16-bit codes or floats, which have no kernels for runs of known width */
-  double eccsr_hidden; /* its plans' `hidden` (macko_plan in format.h) */
+  double eccsr_hidden; /* `hidden` of its plans without masks (macko_plan in format.h) */
   double eccsr_slot;   /* slot of its variant paper */
   double slide_slot;   /* slot of format slide */
   double dtans_least;  /* the least for an entry with its gap: dtans is not planned where another format beats even that */

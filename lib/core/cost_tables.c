@@ -68,9 +68,9 @@ static const macko_cost narrow_cost = {
 /* The costs of an H200 whose L2 was flushed. Those of formats csr, eccsr and layouts slice and row were fitted at once to 255
  * generated matrices of 0.2 to 88 million entries, f64, f32 and f16, with one to eight unknowns a node and couplings left out; with
  * half of them held out, what is chosen by the costs was as good on the other half. That the fastest form is ahead of the others
- * counted more than its time. When the loops of slices had changed, what these cost and wait for was fitted to 111 others. Those of
- * dtans, of stencils, of pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do
- * not hide it. */
+ * counted more than its time. What slices cost and wait for was fitted to 111 others when their loops had changed, and what eccsr
+ * costs and waits for to 335, most of them the same, when slices had come to be shared by other rules. Those of dtans, of stencils,
+ * of pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
 const macko_cost macko_h200_cost = {
   .byte = 0.000207, .launch = 5870, .sector = 0.0045, .apart = 0.0027, .csr_entry = 0.00051, .csr_row = 0.0005,
   .csr_single = 0.00055, .csr_half = 0.00079, .csr_uneven = 0.00215, .csr_filling = 0.0015,
@@ -83,9 +83,9 @@ const macko_cost macko_h200_cost = {
   .few_codes = 0.00076, .byte_codes = 0.00021, .half_codes = 0.00044, .halves = 0.0001, .integers = 0.00002,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_least = 0.0028,
-  .eccsr_entry = 0.00021, .eccsr_step = 0.00026, .eccsr_block = 0.0182, .eccsr_longest = 117, .eccsr_longest_column = 17,
-  .eccsr_longest_skip = 100, .eccsr_masked = 0.00055, .eccsr_wide = 0.0004, .eccsr_empty = 0.00097,
-  .eccsr_rare = 0.0045, .eccsr_hidden = 0.18, .eccsr_slot = 0.00028,
+  .eccsr_run = 0.00255, .eccsr_masked_run = 0.0011, .eccsr_masked_block = 0.022, .eccsr_longest = 89, .eccsr_longest_column = 22,
+  .eccsr_longest_skip = 172, .eccsr_masked = 0.00051, .eccsr_masked_longest = 63, .eccsr_masked_column = 60.6,
+  .eccsr_masked_skip = 227, .eccsr_empty = 0.00095, .eccsr_rare = 0.0045, .eccsr_hidden = 0.18, .eccsr_slot = 0.00028,
   .slide_slot = 0.0002};
 
 const macko_cost *macko_cpu_cost(int avx512, macko_processor processor)

@@ -2,6 +2,7 @@
 #include "core/cost.h"
 #include "eccsr/eccsr.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,13 +16,21 @@ const macko_form macko_eccsr_forms[2] = {
   {.variant = MACKO_HAS(VARIANT_PAPER) | MACKO_HAS(VARIANT_SHARED), .gap_bits = PAPER_BITS, .values = VALUES,
    .target = MACKO_HAS_ALL}};
 
-/* Predicts the time of a plan of this format, on a GPU with what it hides and on a CPU with what keeps it behind a plain stream,
- * which depends on masks: both are set here alone, as files do not tell them. */
+/* With so many warps a GPU has something to do while one waits. */
+enum { ENOUGH_WARPS = 3000 };
+
+static int mostly_masked(const macko_eccsr_counts *c)
+{
+  return 2 * c->masked > c->slices;
+}
+
+/* Predicts the time of a plan of this format, on a GPU with what it hides and on a CPU with what keeps it behind a plain stream.
+ * Both depend on masks, whose loads wait for each other, and are set here alone, as files do not tell them. */
 static void set_time(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c, macko_plan *plan)
 {
   const macko_cost *cost = macko_cost_of(options);
-  const int masked = 2 * c->masked > c->slices;
-  plan->hidden = cost->eccsr_hidden, plan->drag = masked ? cost->eccsr_masked_drag : cost->eccsr_drag;
+  const int masked = mostly_masked(c);
+  plan->hidden = masked ? 0 : cost->eccsr_hidden, plan->drag = masked ? cost->eccsr_masked_drag : cost->eccsr_drag;
   macko_set_time(options, a, plan);
 }
 
@@ -45,41 +54,44 @@ static double width_of(const macko_eccsr_work *work)
   return work->runs ? (double)work->reads / (double)work->runs : 1;
 }
 
-/* Tells whether a GPU's kernels load x once for all rows of a block, which then costs nothing beside the rest. They do where blocks
- * have as many rows as runs have columns, and with masks for runs of two. */
-static int shares_x(const macko_eccsr_work *work)
+/* Returns how many warps of a GPU take a slice; values of other types than f64 and f32 have no kernels in which several do. */
+static int split_of(const macko_csr *a, const macko_eccsr_counts *c)
 {
-  const double rows = work->reads ? (double)work->lanes / (double)work->reads : 0, width = width_of(work);
-  return width > 1.5 && width < (work->masked ? 2.5 : rows + 0.5);
+  return a->value_type == MACKO_F64 || a->value_type == MACKO_F32 ? macko_eccsr_split(c) : 1;
 }
 
 /* Gives what a GPU waits for the longest block, which nobody takes a part of but warps that share its slice, each of which passes
- * over the runs before its own. With masks these save about what the costs of masks, fitted to more slices, leave out. */
-static double longest_work(const macko_cost *cost, const macko_csr *a, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+ * over the runs before its own. */
+static double wait_for_longest(const macko_cost *cost, int split, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
-  const double run = cost->eccsr_longest + width_of(work) * cost->eccsr_longest_column;
-  const int shared = !c->masked && (a->value_type == MACKO_F64 || a->value_type == MACKO_F32);
-  const double share = 1.0 / (shared ? macko_eccsr_split(c) : 1);
+  const double run = cost->eccsr_longest + width_of(work) * cost->eccsr_longest_column, share = 1.0 / split;
   return (double)c->longest * (share * run + (1 - share) * cost->eccsr_longest_skip);
 }
 
+/* Gives the same where slices have masks. While columns are loaded other warps, if there are enough of them, have as much to do as
+ * blocks are long in the mean, so that only the columns beyond count. */
+static double wait_with_masks(const macko_cost *cost, int split, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+{
+  const double longest = (double)c->longest, mean = (double)work->runs / (double)c->blocks, share = 1.0 / split;
+  const double filled = fmin(1, (double)c->slices * split / ENOUGH_WARPS), columns = fmax(0, longest - filled * mean) * width_of(work);
+  return share * (longest * cost->eccsr_masked_longest + columns * cost->eccsr_masked_column) +
+         (1 - share) * longest * cost->eccsr_masked_skip;
+}
+
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
- * entries, runs, once and for each row of their blocks, which have as many as the mean, blocks, slots of masks that are empty, as
- * all slots of slices without masks are filled, and the wait for the longest block. Slices with masks have the runs that are theirs
- * by entries. */
+ * entries, runs, blocks, slots of masks that are empty, as all slots of slices without masks are filled, and the wait for the
+ * longest block. Slices with masks have the runs and blocks that are theirs by entries. */
 static double pattern_work(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c,
                            const macko_eccsr_work *work)
 {
   const macko_cost *cost = macko_cost_of(options);
-  const double rows = work->reads ? (double)work->entries / (double)work->reads : 0;
   const double share = work->entries ? (double)work->masked / (double)work->entries : 0;
-  const double of_block = share * cost->eccsr_masked_run + (1 - share) * cost->eccsr_run;
-  const double run = of_block + (shares_x(work) ? 0 : rows * cost->eccsr_step);
+  const double run = share * cost->eccsr_masked_run + (1 - share) * cost->eccsr_run;
+  const double block = cost->eccsr_block + share * cost->eccsr_masked_block;
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
-  const double masked = cost->eccsr_masked + (a->value_type == MACKO_F64 ? cost->eccsr_wide : 0);
-  return cost->product + (double)work->entries * cost->eccsr_entry + (double)work->runs * run +
-         (double)c->blocks * cost->eccsr_block + (double)work->masked * masked + (double)empty * cost->eccsr_empty +
-         longest_work(cost, a, c, work);
+  return cost->product + (double)work->entries * cost->eccsr_entry + (double)work->runs * run + (double)c->blocks * block +
+         (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty +
+         (mostly_masked(c) ? wait_with_masks : wait_for_longest)(cost, split_of(a, c), c, work);
 }
 
 /* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */

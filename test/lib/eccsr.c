@@ -195,6 +195,32 @@ START_TEST(missing_couplings_become_masks)
 }
 END_TEST
 
+/* Unknowns on a grid of nine points, none of which meets an earlier one. Other blocks, across nodes, may take fewer bytes, but more
+ * of their slots would be empty, or there would be more runs. */
+START_TEST(masks_keep_to_the_nodes)
+{
+  enum { SIDE = 60, NODES = SIDE * SIDE };
+  const int64_t b = _i, most = NODES * 9 * b * (b + 1) / 2;
+  int64_t *row_ptr = calloc((size_t)(b * NODES + 1), 8), *cols = malloc((size_t)most * 8), n = 0;
+  double *values = malloc((size_t)most * sizeof *values);
+  for (int64_t row = 0; row < b * NODES; row_ptr[++row] = n) {
+    const int64_t node = row / b;
+    for (int64_t k = 0; k < 9; k++) {
+      const int64_t line = node / SIDE + k / 3 - 1, place = node % SIDE + k % 3 - 1;
+      if (line < 0 || line >= SIDE || place < 0 || place >= SIDE) continue;
+      for (int64_t j = row % b; j < b; j++) cols[n] = b * (line * SIDE + place) + j, values[n] = 1 + (double)n, n++;
+    }
+  }
+  const macko_csr a = {.nrows = b * NODES, .ncols = b * NODES, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                       .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_matrix *m = encode(&a, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
+  ck_assert_int_eq(counts_of(m)->blocks, NODES);
+  ck_assert_int_gt(counts_of(m)->masked, 0);
+  macko_destroy(&m);
+  free(row_ptr), free(cols), free(values);
+}
+END_TEST
+
 /* Columns that only masks leave out hold infinite elements of x, which must not reach y. The last run of the last node is cut by
  * the end of the matrix. */
 START_TEST(what_masks_leave_out_is_not_multiplied)
@@ -318,19 +344,22 @@ START_TEST(the_fastest_is_chosen)
 }
 END_TEST
 
-/* Warps share a slice where slices are few and long and all runs are of one width; with masks two do where there are more. */
+/* Warps share a slice where slices are few and long and all runs are of one width, of three columns at least; two do where there
+ * are more slices, with masks or wide runs. */
 START_TEST(few_slices_are_shared_by_warps)
 {
   static const struct {
     macko_eccsr_counts counts;
     int split;
   } cases[] = {{{.slices = 1000, .longest = 20, .widths = 1 << 8}, 4},
-               {{.slices = 1000, .longest = 20, .widths = 1 << 2, .masked = 1000}, 4},
+               {{.slices = 1000, .longest = 20, .widths = 1 << 3, .masked = 1000}, 4},
+               {{.slices = 1000, .longest = 20, .widths = 1 << 2}, 1},
+               {{.slices = 1000, .longest = 20, .widths = 1 << 2, .masked = 1000}, 1},
                {{.slices = 1000, .longest = 15, .widths = 1 << 8}, 1},
                {{.slices = 1000, .longest = 20, .widths = 1 << 8 | 1 << 4}, 1},
                {{.slices = 1500, .longest = 20, .widths = 1 << 4}, 1},
-               {{.slices = 1500, .longest = 20, .widths = 1 << 4, .masked = 1500}, 2},
-               {{.slices = 1500, .longest = 20, .widths = 1 << 3, .masked = 1500}, 1},
+               {{.slices = 1500, .longest = 20, .widths = 1 << 5}, 2},
+               {{.slices = 1500, .longest = 20, .widths = 1 << 3, .masked = 1500}, 2},
                {{.slices = 2000, .longest = 20, .widths = 1 << 8, .masked = 2000}, 1},
                {{.slices = 0}, 1}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) ck_assert_int_eq(macko_eccsr_split(&cases[i].counts), cases[i].split);
@@ -363,6 +392,7 @@ int main(void)
   tcase_add_loop_test(t, fields_become_blocks, 2, 6);
   tcase_add_test(t, rows_that_look_alike_stay_apart);
   tcase_add_loop_test(t, missing_couplings_become_masks, 3, 7);
+  tcase_add_loop_test(t, masks_keep_to_the_nodes, 2, 7);
   tcase_add_test(t, what_masks_leave_out_is_not_multiplied);
   tcase_add_loop_test(t, lanes_without_a_block_read_nothing, 1, 9);
   tcase_add_loop_test(t, refresh_leaves_the_pattern_alone, 0, 2);
