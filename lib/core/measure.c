@@ -118,7 +118,7 @@ static void explain(const char *times, const char *origin, macko_plan *plan)
 static void make_key(const char *where, uint64_t pattern, macko_type value_type, const macko_options *asked,
                      char key[MACKO_KEY_LENGTH])
 {
-  int used = snprintf(key, MACKO_KEY_LENGTH, "1\t%.150s\t%016" PRIx64 "\t%s", where, pattern, macko_type_name(value_type));
+  int used = snprintf(key, MACKO_KEY_LENGTH, "2\t%.150s\t%016" PRIx64 "\t%s", where, pattern, macko_type_name(value_type));
   for (int i = 0; i < MACKO_OPTIONS; i++)
     used += snprintf(key + used, (size_t)(MACKO_KEY_LENGTH - used), "%c%s", i ? ' ' : '\t',
                      macko_option_choice(i, macko_option_chosen(asked, i)));
@@ -183,7 +183,8 @@ typedef struct {
   const macko_csr *a;
   int lent;
   macko_matrix *last, *kept;
-  double *x, *y;
+  macko_type vectors; /* the type of x and y */
+  void *x, *y;
 } host_trial;
 
 /* This is `foresee` of a trial. */
@@ -200,11 +201,14 @@ static macko_status foresee_on_host(void *context, const macko_options *form, do
 static macko_status new_vectors(host_trial *t, macko_error *err)
 {
   const macko_csr *a = t->a;
-  t->x = malloc((size_t)(a->ncols + 1) * sizeof *t->x), t->y = malloc((size_t)(a->nrows + 1) * sizeof *t->y);
+  const size_t bytes = (size_t)macko_type_bytes(t->vectors);
+  t->x = malloc((size_t)(a->ncols + 1) * bytes), t->y = malloc((size_t)(a->nrows + 1) * bytes);
   if (!t->x || !t->y)
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for vectors of %lld and %lld elements to measure with",
                       (long long)a->ncols, (long long)a->nrows);
-  for (int64_t j = 0; j < a->ncols; j++) t->x[j] = 1;
+  for (int64_t j = 0; j < a->ncols; j++)
+    if (t->vectors == MACKO_F64) ((double *)t->x)[j] = 1;
+    else ((float *)t->x)[j] = 1;
   return MACKO_OK;
 }
 
@@ -228,7 +232,7 @@ static macko_status time_on_host(void *context, double *taken, macko_error *err)
   const macko_matrix *m = t->last;
   macko_status s = t->x ? MACKO_OK : new_vectors(t, err);
   const double start = macko_now();
-  if (!s) s = macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, err);
+  if (!s) s = macko_multiply(m, MACKO_OP_N, t->vectors, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, err);
   *taken = macko_now() - start;
   return s;
 }
@@ -253,7 +257,7 @@ static macko_plan *plan_on_host(void *context)
 macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, int lent, macko_matrix **matrix,
                                    macko_error *err)
 {
-  host_trial t = {.a = a, .lent = lent};
+  host_trial t = {.a = a, .lent = lent, .vectors = macko_vectors_of(a->value_type)};
   const macko_trial trial = {&t, foresee_on_host, encode_on_host, time_on_host, keep_on_host, drop_on_host, plan_on_host};
   char processor[128], where[MACKO_WHERE_LENGTH];
   macko_name_processor(processor);

@@ -23,6 +23,13 @@ typedef struct {
   macko_plan *(*plan)(void *context);
 } macko_trial;
 
+/* Gives the type of the vectors to measure with: that in which products of such values are summed, which their users have as a
+ * rule. Kernels differ by it. */
+static inline macko_type macko_vectors_of(macko_type value_type)
+{
+  return value_type == MACKO_F64 ? MACKO_F64 : MACKO_F32;
+}
+
 /* Keeps the form that multiplies fastest, of those that have what *asked asks for, which has been settled, and are predicted to
  * take at most a few times as long as the best of them; some 20 products in all are timed. The form is remembered for this
  * machine, which `where` names without line breaks, pattern, type of values and set of options (remember.c), and taken without
