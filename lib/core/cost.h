@@ -70,6 +70,7 @@ typedef struct {
   double dtans_escape; /* more where one of a warp's symbols is the escape */
   double dtans_row;    /* row of format dtans where a table is looked up */
   double dtans_equal_row; /* the same where none is */
+  double dtans_raw;    /* product where values lie beside the codes as they are */
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_run;    /* more for each run of a block */
   double eccsr_masked_run; /* the same in slices with masks, which a CPU takes for all blocks of a slice at once */

@@ -66,7 +66,8 @@ double macko_dtans_time(const macko_dtans_input *in, const macko_options *option
   double slot = all_equal(plan) ? cost->dtans_equal : macko_dtans_has_value_stream(plan) ? cost->dtans_two : cost->dtans_one;
   if (beside) slot += macko_codec_cost(cost, plan->stored_type, plan->table);
   slot += cost->dtans_escape * warp_escapes(in->nnz, escapes);
-  return cost->launch + (double)plan->bytes * cost->byte + lane_steps(in, rows) * slot + row_time(cost, in, rows, all_equal(plan));
+  return cost->launch + (plan->values == MACKO_VALUES_RAW ? cost->dtans_raw : 0) + (double)plan->bytes * cost->byte + lane_steps(in, rows) * slot +
+         row_time(cost, in, rows, all_equal(plan));
 }
 
 /* The fastest kind of tables is not considered: where no table is looked up by slot gaps repeat so much that format macko takes
