@@ -70,7 +70,7 @@ typedef struct {
   double dtans_escape; /* more where one of a warp's symbols is the escape */
   double dtans_row;    /* row of format dtans where a table is looked up */
   double dtans_equal_row; /* the same where none is */
-  double dtans_raw;    /* product where values lie beside the codes as they are */
+  double dtans_step;   /* step that the longest lane has more than others fill the wait for */
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_run;    /* more for each run of a block */
   double eccsr_masked_run; /* the same in slices with masks, which a CPU takes for all blocks of a slice at once */
@@ -90,6 +90,9 @@ typedef struct {
   double slide_slot;   /* slot of format slide */
   double dtans_least;  /* the least for an entry with its gap: dtans is not planned where another format beats even that */
 } macko_cost;
+
+/* With so many warps a GPU has something to do while one waits. */
+enum { MACKO_ENOUGH_WARPS = 3000 };
 
 /* The costs of an NVIDIA H200, and those of a core of that kind with or without AVX-512. */
 extern const macko_cost macko_h200_cost;

@@ -50,24 +50,26 @@ static double lane_steps(const macko_dtans_input *in, int64_t rows)
   return MACKO_DTANS_LANES * (double)steps;
 }
 
-/* Returns the time of what does not depend on symbols: rows, and the longest, of which no other warp takes a part. */
-static double row_time(const macko_cost *cost, const macko_dtans_input *in, int64_t rows, int equal)
+/* Returns the time of what does not depend on symbols: rows, and the longest lane, of which no other warp takes a part. It counts
+ * what that is longer than others, which fill the wait where there are enough of them. steps: as lane_steps gives them. */
+static double row_time(const macko_cost *cost, const macko_dtans_input *in, int64_t rows, double steps, int equal)
 {
-  double row = equal ? cost->dtans_equal_row : cost->dtans_row;
-  return (double)in->rows->nrows * row + (double)(in->longest_row * rows) * cost->step;
+  const double row = equal ? cost->dtans_equal_row : cost->dtans_row, warps = (double)macko_dtans_slices(in->rows->nrows, rows);
+  const double others = warps ? steps / MACKO_DTANS_LANES / warps * fmin(1, warps / MACKO_ENOUGH_WARPS) : 0;
+  return (double)in->rows->nrows * row + fmax(0, (double)(in->longest_row * rows) - others) * cost->dtans_step;
 }
 
 /* Reading and decoding are added, as for the weight. */
 double macko_dtans_time(const macko_dtans_input *in, const macko_options *options, const macko_plan *plan, int64_t escapes)
 {
   const macko_cost *cost = macko_cost_of(options);
-  int64_t rows = plan->params[MACKO_DTANS_ROWS];
+  const int64_t rows = plan->params[MACKO_DTANS_ROWS];
+  const double steps = lane_steps(in, rows);
   int beside = plan->params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT && plan->values != MACKO_VALUES_CODED;
   double slot = all_equal(plan) ? cost->dtans_equal : macko_dtans_has_value_stream(plan) ? cost->dtans_two : cost->dtans_one;
   if (beside) slot += macko_codec_cost(cost, plan->stored_type, plan->table);
   slot += cost->dtans_escape * warp_escapes(in->nnz, escapes);
-  return cost->launch + (plan->values == MACKO_VALUES_RAW ? cost->dtans_raw : 0) + (double)plan->bytes * cost->byte + lane_steps(in, rows) * slot +
-         row_time(cost, in, rows, all_equal(plan));
+  return cost->launch + (double)plan->bytes * cost->byte + steps * slot + row_time(cost, in, rows, steps, all_equal(plan));
 }
 
 /* The fastest kind of tables is not considered: where no table is looked up by slot gaps repeat so much that format macko takes
@@ -75,7 +77,8 @@ double macko_dtans_time(const macko_dtans_input *in, const macko_options *option
 double macko_dtans_least_time(const macko_dtans_input *in, const macko_options *options)
 {
   const macko_cost *cost = macko_cost_of(options);
-  return cost->launch + lane_steps(in, 1) * cost->dtans_one + row_time(cost, in, 1, 0);
+  const double steps = lane_steps(in, 1);
+  return cost->launch + steps * cost->dtans_one + row_time(cost, in, 1, steps, 0);
 }
 
 /* Returns the bytes of a value that hardly ever repeats: a plan that has a layout has compared codecs, and found no dictionary. 0

@@ -16,9 +16,6 @@ const macko_form macko_eccsr_forms[2] = {
   {.variant = MACKO_HAS(VARIANT_PAPER) | MACKO_HAS(VARIANT_SHARED), .gap_bits = PAPER_BITS, .values = VALUES,
    .target = MACKO_HAS_ALL}};
 
-/* With so many warps a GPU has something to do while one waits. */
-enum { ENOUGH_WARPS = 3000 };
-
 static int mostly_masked(const macko_eccsr_counts *c)
 {
   return 2 * c->masked > c->slices;
@@ -73,7 +70,8 @@ static double wait_for_longest(const macko_cost *cost, int split, const macko_ec
 static double wait_with_masks(const macko_cost *cost, int split, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
   const double longest = (double)c->longest, mean = (double)work->runs / (double)c->blocks, share = 1.0 / split;
-  const double filled = fmin(1, (double)c->slices * split / ENOUGH_WARPS), columns = fmax(0, longest - filled * mean) * width_of(work);
+  const double filled = fmin(1, (double)c->slices * split / MACKO_ENOUGH_WARPS);
+  const double columns = fmax(0, longest - filled * mean) * width_of(work);
   return share * (longest * cost->eccsr_masked_longest + columns * cost->eccsr_masked_column) +
          (1 - share) * longest * cost->eccsr_masked_skip;
 }
