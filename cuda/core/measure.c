@@ -9,7 +9,6 @@ typedef struct {
   macko_encoder e; /* what planning asks of the csr */
   cudaStream_t stream;
   macko_device_matrix *last, *kept;
-  macko_type vectors; /* the type of x and y */
   void *x, *y;
   cudaEvent_t events[2];
 } device_trial;
@@ -30,7 +29,7 @@ static macko_status foresee(void *context, const macko_options *form, double *ti
 /* Makes vectors, of which the one to multiply is zero, and two events. */
 static macko_status prepare_timing(device_trial *t, macko_error *err)
 {
-  const size_t bytes = (size_t)macko_type_bytes(t->vectors);
+  const size_t bytes = (size_t)macko_type_bytes(macko_vectors_of(t->e.csr.value_type));
   const size_t nx = (size_t)(t->e.csr.ncols + 1) * bytes, ny = (size_t)(t->e.csr.nrows + 1) * bytes;
   macko_status s = macko_cuda_status(cudaMalloc(&t->x, nx), "vectors to measure with", err);
   if (!s) s = macko_cuda_status(cudaMalloc(&t->y, ny), "vectors to measure with", err);
@@ -50,10 +49,11 @@ static macko_status time_product(void *context, double *taken, macko_error *err)
 {
   device_trial *t = (device_trial *)context;
   const macko_matrix *m = &t->last->m;
+  const macko_type type = macko_vectors_of(m->value_type);
   float milliseconds = 0;
   macko_status s = t->events[1] ? MACKO_OK : prepare_timing(t, err);
   if (!s) s = macko_cuda_status(cudaEventRecord(t->events[0], t->stream), "measuring", err);
-  if (!s) s = macko_device_multiply(t->last, MACKO_OP_N, t->vectors, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, t->stream, err);
+  if (!s) s = macko_device_multiply(t->last, MACKO_OP_N, type, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, t->stream, err);
   if (!s) s = macko_cuda_status(cudaEventRecord(t->events[1], t->stream), "measuring", err);
   if (!s) s = macko_cuda_status(cudaEventSynchronize(t->events[1]), "measuring", err);
   if (!s) s = macko_cuda_status(cudaEventElapsedTime(&milliseconds, t->events[0], t->events[1]), "measuring", err);
@@ -92,7 +92,7 @@ static macko_status name_gpu(char where[MACKO_WHERE_LENGTH], macko_error *err)
 macko_status macko_device_encode_measured(const macko_csr *csr, const macko_options *asked, cudaStream_t stream,
                                           macko_device_matrix **device, macko_error *err)
 {
-  device_trial t = {.stream = stream, .vectors = macko_vectors_of(csr->value_type)};
+  device_trial t = {.stream = stream};
   const macko_trial trial = {&t, foresee, encode, time_product, keep, drop, plan};
   char where[MACKO_WHERE_LENGTH];
   macko_status s = macko_options_check(asked, err);

@@ -183,7 +183,6 @@ typedef struct {
   const macko_csr *a;
   int lent;
   macko_matrix *last, *kept;
-  macko_type vectors; /* the type of x and y */
   void *x, *y;
 } host_trial;
 
@@ -197,18 +196,16 @@ static macko_status foresee_on_host(void *context, const macko_options *form, do
   return s;
 }
 
-/* Makes a vector of ones to multiply and one to write to. An element more keeps empty matrices from asking for no memory. */
+/* Makes a vector of numbers to multiply and one to write to. An element more keeps empty matrices from asking for no memory. */
 static macko_status new_vectors(host_trial *t, macko_error *err)
 {
   const macko_csr *a = t->a;
-  const size_t bytes = (size_t)macko_type_bytes(t->vectors);
-  t->x = malloc((size_t)(a->ncols + 1) * bytes), t->y = malloc((size_t)(a->nrows + 1) * bytes);
+  const size_t size = (size_t)macko_type_bytes(macko_vectors_of(a->value_type)), xs = (size_t)(a->ncols + 1) * size;
+  t->x = malloc(xs), t->y = malloc((size_t)(a->nrows + 1) * size);
   if (!t->x || !t->y)
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for vectors of %lld and %lld elements to measure with",
                       (long long)a->ncols, (long long)a->nrows);
-  for (int64_t j = 0; j < a->ncols; j++)
-    if (t->vectors == MACKO_F64) ((double *)t->x)[j] = 1;
-    else ((float *)t->x)[j] = 1;
+  memset(t->x, 0x3f, xs);
   return MACKO_OK;
 }
 
@@ -232,7 +229,7 @@ static macko_status time_on_host(void *context, double *taken, macko_error *err)
   const macko_matrix *m = t->last;
   macko_status s = t->x ? MACKO_OK : new_vectors(t, err);
   const double start = macko_now();
-  if (!s) s = macko_multiply(m, MACKO_OP_N, t->vectors, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, err);
+  if (!s) s = macko_multiply(m, MACKO_OP_N, macko_vectors_of(m->value_type), 1, 1, t->x, m->ncols, 0, t->y, m->nrows, err);
   *taken = macko_now() - start;
   return s;
 }
@@ -257,7 +254,7 @@ static macko_plan *plan_on_host(void *context)
 macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, int lent, macko_matrix **matrix,
                                    macko_error *err)
 {
-  host_trial t = {.a = a, .lent = lent, .vectors = macko_vectors_of(a->value_type)};
+  host_trial t = {.a = a, .lent = lent};
   const macko_trial trial = {&t, foresee_on_host, encode_on_host, time_on_host, keep_on_host, drop_on_host, plan_on_host};
   char processor[128], where[MACKO_WHERE_LENGTH];
   macko_name_processor(processor);

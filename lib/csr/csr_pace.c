@@ -50,7 +50,7 @@ static macko_status take_rows(const macko_csr *a, macko_csr *rows, int64_t **sta
 static macko_status time_products(const macko_matrix *m, int count, int batch, const void *x, void *y, double *taken,
                                   macko_error *err)
 {
-  const macko_type type = m->value_type == MACKO_F64 ? MACKO_F64 : MACKO_F32;
+  const macko_type type = macko_vectors_of(m->value_type);
   double times[TIMES];
   macko_status s = MACKO_OK;
   for (int i = -1; i < count && !s; i++) {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* What a run, and a slot of a run that no entry fills, count beside the bytes of the pattern. With these numbers blocks are those
- * that a GPU was seen to multiply fastest: with 22 to 28 bytes a run they are the nodes' own, for two to six unknowns, but where two
- * of 27 points miss a fifth of their couplings. */
+ * that a GPU was seen to multiply fastest: with 22 to 28 bytes a run they are the nodes' own, for two to six unknowns, but where
+ * two of 27 points miss a fifth of their couplings. */
 enum { RUN_BYTES = 25, EMPTY_BYTES = 5 };
 
 /* Returns which of the numbers 1 .. n has the highest count, of equals the smallest. */
@@ -67,14 +67,14 @@ macko_status macko_eccsr_choose_shape(const macko_facts *f, macko_eccsr_shape *s
   macko_eccsr_groups groups;
   macko_status s = macko_eccsr_usual_shape(f, shape, counts, work, err);
   if (s || work->entries >= 2 * work->reads) return s;
-  const int64_t most = macko_eccsr_pattern_bytes(counts);
+  const int64_t unmasked = macko_eccsr_pattern_bytes(counts);
   s = macko_eccsr_facts_of(f)->groups(f->context, &groups, err);
   for (int b = 2; b <= MACKO_ECCSR_MAX_RUN && !s; b++) {
     macko_eccsr_counts tried;
     macko_eccsr_work of_tried;
     if (!groups.entries[b]) continue;
     estimate_aligned(f, &groups, b, &tried, &of_tried);
-    if (of_tried.lanes > 2 * of_tried.entries || macko_eccsr_pattern_bytes(&tried) >= most) continue;
+    if (of_tried.lanes > 2 * of_tried.entries || macko_eccsr_pattern_bytes(&tried) >= unmasked) continue;
     if (shape->aligned && price(&tried, &of_tried) >= price(counts, work)) continue;
     *counts = tried, *work = of_tried, shape->aligned = b;
   }
