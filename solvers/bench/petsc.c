@@ -2,7 +2,6 @@
 #include "bench/cpu.h"
 
 #include <petscmat.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,15 +104,13 @@ static PetscErrorCode make(const char *type, const macko_csr *a, int k, int bloc
   return e;
 }
 
-/* PETSc's own handler of errors would print a trace: this one only returns the code. Of a pipe that is closed it would report a
- * crash, as of `macko-bench ... | head`, so that SIGPIPE is given back what it did before. */
+/* PETSc's own handler of errors would print a trace: this one only returns the code. Its handler of signals would report a crash
+ * where a pipe is closed, as by `macko-bench ... | head`, and may wait for ever (program.c). */
 macko_status bench_start_petsc(macko_error *err)
 {
-  struct sigaction closed_pipe;
-  sigaction(SIGPIPE, NULL, &closed_pipe);
-  if (!started && (PetscInitializeNoArguments() || PetscPushErrorHandler(PetscReturnErrorHandler, NULL)))
+  if (!started && (PetscOptionsSetValue(NULL, "-no_signal_handler", NULL) || PetscInitializeNoArguments() ||
+                   PetscPushErrorHandler(PetscReturnErrorHandler, NULL)))
     return bench_refuse(err, MACKO_UNSUPPORTED, "petsc", "PETSc does not start");
-  sigaction(SIGPIPE, &closed_pipe, NULL);
   started = 1;
   return MACKO_OK;
 }

@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -148,12 +147,13 @@ static PetscErrorCode Run(const Program *program, const char *matrix, int argc, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SIGPIPE is given back what it did before PETSc was initialized. */
+/* PETSc's handler of signals is left out: it would report the end of `macko-solve ... | head` as a crash, and it calls MPI_Abort,
+ * which allocates memory, so that a signal within malloc, as of a terminal that is closed while a matrix is read, would leave the
+ * program waiting for itself for ever. */
 int ProgramMain(const Program *program, int argc, char **argv)
 {
   static const char *const help[] = {"-help", "--help", "-h", NULL}, *const version[] = {"-version", "--version", NULL};
   const char *matrix = NULL;
-  struct sigaction closed_pipe;
   Failure failure = {program->name, PETSC_FALSE};
   PetscErrorCode error;
   int status = STATUS_BAD_INPUT, count = FindMatrix(argc, argv, &matrix);
@@ -167,9 +167,7 @@ int ProgramMain(const Program *program, int argc, char **argv)
       fprintf(stderr, "%s: %d matrices (the first is '%s'): one at a time; %s\n", program->name, count, matrix, program->second);
     return status;
   }
-  sigaction(SIGPIPE, NULL, &closed_pipe);
-  if (PetscInitialize(&argc, &argv, NULL, program->help)) return status;
-  sigaction(SIGPIPE, &closed_pipe, NULL); /* PETSc would report the end of `macko-solve ... | head` as a crash */
+  if (PetscOptionsSetValue(NULL, "-no_signal_handler", NULL) || PetscInitialize(&argc, &argv, NULL, program->help)) return status;
   if (PetscPushErrorHandler(PrintSentence, &failure)) return status;
   error = Run(program, matrix, argc, argv, &status);
   if (error) return EndAfterError(error, &failure);

@@ -160,7 +160,7 @@ places x.mtx $solve "$T" -ksp_gmres_restart 50 -solution
 places x.bin $solve "$T" -ksp_gmres_restart 50 -solution
 
 # A signal while it solves, or while it writes, leaves nothing and keeps what was there.
-interrupt() { # SIGNAL WHEN ARGUMENTS...: 0 if the signal ended the program, which it gets when WHEN holds
+interrupt() { # SIGNAL WHEN ARGUMENTS...: 0 if the signal itself, no handler of PETSc's, ended the program, which it gets when WHEN holds
   local signal=$1 when=$2 got=0
   shift 2
   # A shell that is no terminal's has its background programs ignore SIGINT.
@@ -169,7 +169,8 @@ interrupt() { # SIGNAL WHEN ARGUMENTS...: 0 if the signal ended the program, whi
   while kill -0 $program 2>/dev/null && ! eval "$when"; do :; done
   kill -s "$signal" $program 2>/dev/null
   wait $program || got=$?
-  [ $got != 0 ]
+  [ $got = 0 ] && return 1
+  [ $got = $((128 + $(kill -l "$signal"))) ] && [ ! -s "$dir/err" ] || fail "SIG$signal did not end the program: exit status $got"
 }
 awk 'BEGIN { n = 600000; printf "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", n, n, n
   for (i = 1; i <= n; i++) print i, i, 1 + i % 7 }' >"$dir/diagonal.mtx"
