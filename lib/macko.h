@@ -88,10 +88,11 @@ typedef struct {
  *                           first; STRICT of format slide, which refuses (UNSUPPORTED) a matrix that no pattern covers, naming
  *                           row and block; default MACKO_VARIANT_AUTO
  *   macko_prefer prefer     what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME, by predicted
- *                           time. MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all,
- *                           one after the other, with vectors of f64, or of f32 for values that are not f64, and keeps the
- *                           fastest, which it remembers for this processor, number of threads and pattern in the file
- *                           $XDG_CACHE_HOME/macko/measured (or ~/.cache/macko/measured), so that the next run need not measure;
+ *                           time. MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all
+ *                           (on a GPU short ones up to 16 times over), one form after the other, with vectors of f64, or of f32
+ *                           for values that are not f64, and keeps the fastest, which it remembers for this processor, number of
+ *                           threads and pattern in the file $XDG_CACHE_HOME/macko/measured (or ~/.cache/macko/measured), so that
+ *                           the next run need not measure;
  *                           not for macko_encode_rows, and with target GPU for macko_device_encode only; macko_predict
  *                           foretells what is predicted to be fastest
  *   macko_overflow overflow whether values f32, f16 and bf16 may make finite values infinite; default MACKO_OVERFLOW_REFUSE:

@@ -24,6 +24,7 @@ static macko_status count_rows(void *context, macko_row_facts *facts, macko_erro
   if (!s) s = macko_encoder_read_back(e, &f, e->answer, sizeof f, err);
   for (int i = 0; i < 33; i++) facts->by_log[i] = (int64_t)f.by_log[i];
   for (int mode = 0; mode < 3; mode++) facts->low[mode] = f.low[mode], facts->high[mode] = f.high[mode];
+  facts->longest = (int64_t)f.longest;
   return s;
 }
 

@@ -259,7 +259,7 @@ static rows rows_of(const macko_device_matrix *d, const device_rows *r)
   rows a = {};
   a.row_ptr = macko_device_data(d, "row_ptr"), a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   a.gaps = (const uint8_t *)macko_device_data(d, "gaps");
-  a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.nnz = d->m.nnz, a.lanes = r->cut.lanes, a.longest = r->cut.longest;
+  a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.nnz = d->m.nnz, a.lanes = r->cut.uncut.lanes, a.longest = r->cut.uncut.longest;
   a.npieces = r->cut.npieces, a.pieces = r->pieces;
   a.piece_blocks = (int)((a.npieces + THREADS / WARP - 1) / (THREADS / WARP));
   a.bits = d->m.plan.gap_bits;
@@ -298,7 +298,7 @@ macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, co
   if (!s) s = macko_ask_gpu(d->device, &r->multiprocessors, &shared_bytes, err);
   if (s) return s;
   s = upload_cut(r, &r->cut, stream, err);
-  if (!s && r->cut.wide)
+  if (!s && r->cut.uncut.wide)
     s = macko_row_units_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->row_units, stream,
                                 err);
   if (s) return s;

@@ -55,17 +55,19 @@ static __device__ void add_counts(uint64_t *bytes, unsigned long long *counts)
   *bytes = 0;
 }
 
-/* Counts gaps by their logarithms. Most gaps are short: a lane counts those by itself, in bytes, which hold 255 of them. A
+/* Counts gaps by their logarithms, and finds the longest row. Most gaps are short: a lane counts those by itself, in bytes, which hold 255 of them. A
  * block adds up in shared memory and reaches the counts of all once. */
 static __global__ void gaps_kernel(macko_device_csr a, macko_device_row_facts *facts)
 {
   __shared__ unsigned long long counts[LOGS];
   uint64_t bytes = 0;
+  int64_t longest = 0;
   int steps = 0;
   if (threadIdx.x < LOGS) counts[threadIdx.x] = 0;
   __syncthreads();
   for (int64_t row = warp_number(), step = (int64_t)gridDim.x * blockDim.x / WARP; row < a.nrows; row += step) {
     int64_t begin = row_start(a, row), end = row_start(a, row + 1);
+    longest = max(longest, end - begin);
     for (int64_t first = begin + 1; first < end; first += WARP) {
       int64_t p = first + lane_number();
       int log = p < end ? 63 - __clzll(column(a, p) - column(a, p - 1)) : 64;
@@ -77,6 +79,7 @@ static __global__ void gaps_kernel(macko_device_csr a, macko_device_row_facts *f
     }
   }
   add_counts(&bytes, counts);
+  if (lane_number() == 0 && longest) atomicMax(&facts->longest, (unsigned long long)longest);
   __syncthreads();
   if (threadIdx.x < LOGS && counts[threadIdx.x]) atomicAdd(&facts->by_log[threadIdx.x], counts[threadIdx.x]);
 }

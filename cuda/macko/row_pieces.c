@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* This is the number of warps that a GPU has at work, roughly: a row that is no longer than the share of each is not cut. */
-enum { WARPS = 4096 };
-
 /* Gives the number of pieces of a row whose entries are begin .. end - 1. Pieces end at multiples of MACKO_PIECE_ENTRIES, so
  * that all but the first and last are aligned. */
 static int64_t pieces_of(int64_t begin, int64_t end)
@@ -42,31 +39,16 @@ static int64_t stored_entries(const macko_matrix *m)
   return m->plan.layout == MACKO_LAYOUT_PAPER ? macko_params_of(&m->plan)->paper.stored : m->nnz;
 }
 
-/* Gives the number of lanes of a row that is not cut: a row of mean length fits one chunk where 32 lanes reach that far. Half a
- * lane's entries are added, which are lost to alignment. */
-static int lanes_for(const macko_matrix *m)
-{
-  int lanes = 2, entries = macko_lane_entries(m->plan.stored_type);
-  while (lanes < 32 && lanes * entries * m->nrows < stored_entries(m) + entries / 2 * m->nrows) lanes *= 2;
-  return lanes;
-}
-
-/* Gives what is chosen before any row is cut: lanes, and which rows are long. Rows are not cut where all warps have as much to
- * do. */
+/* Gives what is chosen before any row is cut. */
 static macko_cut uncut(const macko_matrix *host)
 {
-  int lanes = lanes_for(host), chunk = lanes * macko_lane_entries(host->plan.stored_type);
-  macko_cut cut = {.lanes = lanes, .wide = stored_entries(host) >= 2 * chunk * host->nrows,
-                   .longest = (int64_t)chunk * (lanes < 32 ? 4 : 32)};
-  /* A row is not long where all warps have as much to do. */
-  if (lanes == 32 && cut.longest < stored_entries(host) / WARPS) cut.longest = stored_entries(host) / WARPS;
-  return cut;
+  return (macko_cut){.uncut = macko_lanes_of_rows(host->nrows, stored_entries(host), macko_lane_entries(host->plan.stored_type))};
 }
 
 int macko_has_long_rows(const macko_matrix *host)
 {
   const macko_section *row_ptr = macko_find_section(host, "row_ptr");
-  int64_t longest = uncut(host).longest, i = 0;
+  int64_t longest = uncut(host).uncut.longest, i = 0;
   for (int64_t before = 0, end; i < host->nrows; i++, before = end)
     if ((end = macko_index(row_ptr->type, row_ptr->data, i + 1)) - before > longest) return 1;
   return 0;
@@ -78,7 +60,7 @@ macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_erro
   macko_row_reader r = macko_open_rows(host);
   *cut = uncut(host);
   for (int64_t i = 0; i < host->nrows; i++)
-    if (macko_row_start(&r, i + 1) - macko_row_start(&r, i) > cut->longest)
+    if (macko_row_start(&r, i + 1) - macko_row_start(&r, i) > cut->uncut.longest)
       cut->nrows++, cut->npieces += pieces_of(macko_row_start(&r, i), macko_row_start(&r, i + 1));
   if (cut->npieces > INT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "%lld pieces of long rows, more than %d", (long long)cut->npieces, INT32_MAX);
@@ -89,7 +71,7 @@ macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_erro
   macko_piece *piece = cut->pieces;
   macko_cut_row *row = cut->rows;
   for (int64_t i = 0; i < host->nrows; i++) {
-    if (macko_row_start(&r, i + 1) - macko_row_start(&r, i) <= cut->longest) continue;
+    if (macko_row_start(&r, i + 1) - macko_row_start(&r, i) <= cut->uncut.longest) continue;
     int32_t first = (int32_t)(piece - cut->pieces);
     piece = cut_row(&r, paper, i, first, piece);
     *row++ = (macko_cut_row){i, first, (int32_t)(piece - cut->pieces) - first};

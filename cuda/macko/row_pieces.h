@@ -4,13 +4,14 @@
 
 #include "core/device.h"
 #include "macko/params.h"
+#include "macko/row_lanes.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* This is the most entries of a piece. */
-enum { MACKO_PIECE_ENTRIES = 2048 };
+enum { MACKO_PIECE_ENTRIES = 512 };
 
 /* A piece is entries begin .. begin + length - 1 of a row, for one warp. */
 typedef struct {
@@ -28,20 +29,11 @@ typedef struct {
 } macko_cut_row;
 
 typedef struct {
-  int lanes;         /* of a row that is not cut: 2, 4, 8, 16 or 32 */
-  int wide;          /* the mean row fills a warp's chunks */
-  int64_t longest;   /* entries of the longest such row */
+  macko_row_lanes uncut; /* how rows are taken that are not cut */
   int64_t npieces, nrows; /* of all cut rows together; cut rows */
   macko_piece *pieces;
   macko_cut_row *rows;
 } macko_cut;
-
-/* Gives the number of entries that a lane takes at once: enough for loads of 16 bytes of values, or of 8 bytes where a value
- * has one. */
-static inline int macko_lane_entries(int stored_type)
-{
-  return stored_type == MACKO_F64 ? 4 : 8;
-}
 
 /* Says whether macko_cut_rows would cut any row. It looks at section "row_ptr" only, which must be on the host. */
 int macko_has_long_rows(const macko_matrix *host);

@@ -111,6 +111,7 @@ cudaError_t macko_compare_slices(const macko_device_csr *a, const macko_device_m
 typedef struct {
   unsigned long long by_log[33]; /* gaps by their binary logarithm */
   long long low[3], high[3];     /* distances of first columns from the reference of each base mode */
+  unsigned long long longest;    /* entries of the longest row */
 } macko_device_row_facts;
 
 /* Adds what macko_row_facts has of the rows of *a to *facts, in device memory, whose ranges are empty before. */

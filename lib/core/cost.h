@@ -25,6 +25,7 @@ typedef struct {
   double csr_uneven;   /* entry by which a row's length differs from the mean, shared by the lanes of the row */
   double csr_filling;  /* more for each of the first MACKO_FILLING_ENTRIES: there are no other blocks of threads yet to hide
                         * waits */
+  double csr_sooner;   /* less than `launch` for a product of format csr */
   double stencil;      /* slot of a slice that is a stencil */
   double uniform;      /* slot of slices whose 32 lanes have columns side by side: x is loaded as it lies */
   double run;          /* slot of 8 lanes side by side in slices that are not uniform */
@@ -45,15 +46,17 @@ typedef struct {
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over those of the other */
   double stencil_step; /* step of the longest slice there: the kernel of the others begins when that of stencils has ended */
   double step;         /* step of the longest slice, for which the product waits */
+  double step_alone;   /* more by the share of the warps that a GPU has room for and that are not there */
   double step_gap;     /* more for each byte of gaps that a slot has in the mean: they are loaded before x */
   double step_listed;  /* more where columns are in a list, by the share of such slots */
   double step_ahead;   /* share of these two that one warp a slice spares where values are narrower than f64: they load ahead */
   double last_wave;    /* share of the wait for the longest slice that comes again, by what the last wave of warps leaves empty */
-  double row_wide, row_single, row_narrow; /* entry of layout row, of a matrix of 8, 4, and 2 bytes */
+  double row_wide, row_single, row_narrow; /* entry of layout row, of a matrix of 8, 4, and 2 bytes; on a GPU, slot of its chunks */
   double row_row;      /* row of layout row */
   double row_chunk;    /* instead of these two, where a GPU has x in shared memory: chunk of entries in which a row ends */
   double row_chunk_single; /* more for an entry of 4 bytes there */
   double row_column;   /* more for a column there: each multiprocessor loads all of x */
+  double row_cut;      /* once more where a GPU cuts long rows, whose pieces another kernel adds up */
   double row_escape;   /* more for a gap that is in the list of long ones */
   double row_thin;     /* more for a gap of less than 4 bits */
   double paper_entry;  /* entry of layout paper, padding or not */
@@ -113,7 +116,7 @@ static inline const macko_cost *macko_cost_of(const macko_options *options)
   return options->target == MACKO_TARGET_GPU ? macko_machine_gpu_cost() : macko_machine_cost();
 }
 
-enum { MACKO_FILLING_ENTRIES = 3000000 }; /* about what is on its way at once on a GPU in format csr */
+enum { MACKO_FILLING_ENTRIES = 2000000 }; /* about what is on its way at once on a GPU in format csr */
 enum { MACKO_LEARNT_ROWS = 16384 }; /* rows whose lengths a processor foresees once it has seen them */
 
 /* Bytes of the second-level and the last-level cache that one core has the use of; usual sizes where the system does not tell. Both

@@ -66,21 +66,21 @@ static const macko_cost narrow_cost = {
   .slide_slot = 1};
 
 /* The costs of an H200 whose L2 was flushed. Those of formats csr, eccsr and layouts slice and row were fitted at once to 255
- * generated matrices of 0.2 to 88 million entries, f64, f32 and f16, with one to eight unknowns a node and couplings left out; with
- * half of them held out, what is chosen by the costs was as good on the other half. That the fastest form is ahead of the others
- * counted more than its time. What slices cost and wait for was fitted to 111 others when their loops had changed, and what eccsr
- * costs and waits for to 335, most of them the same, when slices had come to be shared by other rules. Those of dtans but its step,
- * of stencils, of pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do not hide
- * it. */
+ * generated matrices of 0.2 to 88 million entries, f64, f32 and f16, with one to eight unknowns a node and couplings left out;
+ * with half of them held out, what is chosen by the costs was as good on the other half. That the fastest form is ahead of the
+ * others counted more than its time. What slices cost was fitted to 111 others when their loops had changed, and what they wait
+ * for to 577; what eccsr costs and waits for to 335, most of them the same, when slices had come to be shared by other rules;
+ * layout row to 171. Those of dtans but its step, of stencils, of pairs and of codes are older. A slice costs what its loads
+ * wait for each other, as far as other warps do not hide it. */
 const macko_cost macko_h200_cost = {
   .byte = 0.000207, .launch = 5870, .sector = 0.0045, .apart = 0.0027, .csr_entry = 0.00051, .csr_row = 0.0005,
-  .csr_single = 0.00055, .csr_half = 0.00079, .csr_uneven = 0.00215, .csr_filling = 0.0015,
+  .csr_single = 0.00055, .csr_half = 0.00079, .csr_uneven = 0.00215, .csr_filling = 0.00233, .csr_sooner = 770,
   .stencil = 0.00054, .uniform = 0.00012, .run = 0.00012, .listed = 0.0001525, .walked = 0.000145,
   .paired = 0.00065, .pair = 0.000004, .run_paired = 0.00035, .wide_paired = 0.00195, .slice = 0.2, .slice_warp = 0.28,
-  .passed = 0.1, .stencil_step = 180, .step = 24, .step_gap = 34, .step_listed = 59, .step_ahead = 0.5,
-  .last_wave = 0.7,
-  .row_wide = 0.0044, .row_single = 0.00245, .row_narrow = 0.002, .row_row = 0.031, .row_chunk = 1.03, .row_chunk_single = 0.00037,
-  .row_column = 0.062, .row_escape = 0.025, .row_thin = 0.0006, .ordered_row = 0.00024,
+  .passed = 0.1, .stencil_step = 180, .step = 20, .step_alone = 30, .step_gap = 34, .step_listed = 55,
+  .step_ahead = 0.5, .last_wave = 0.7,
+  .row_wide = 0.0043, .row_single = 0.0021, .row_narrow = 0.002, .row_row = 0.008, .row_chunk = 1.03, .row_chunk_single = 0.00037,
+  .row_column = 0.062, .row_cut = 4500, .row_escape = 0.025, .row_thin = 0.0006, .ordered_row = 0.00024,
   .few_codes = 0.00076, .byte_codes = 0.00021, .half_codes = 0.00044, .halves = 0.0001, .integers = 0.00002,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_step = 157, .dtans_least = 0.0028,

@@ -13,8 +13,8 @@ typedef struct {
   macko_status (*foresee)(void *context, const macko_options *form, double *time);
   /* Encodes that form, which becomes the one tried last; after a failure that one is given up. Errors: as macko_encode. */
   macko_status (*encode)(void *context, const macko_options *form, macko_error *err);
-  /* Multiplies once with the form tried last and sets *taken to the nanoseconds that it took. Errors: those of products, and that
-   * there is no memory for vectors. */
+  /* Multiplies with the form tried last, once or, where that is short, several times, and sets *taken to the nanoseconds that the
+   * shortest product took. Errors: those of products, and that there is no memory for vectors. */
   macko_status (*time_product)(void *context, double *taken, macko_error *err);
   /* Keeps the form tried last in the place of the one kept before; gives it up, if there is one; and gives the plan of the one that
    * is kept. */

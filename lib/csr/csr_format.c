@@ -125,7 +125,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   const double miss = seen.uneven || entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
   const double uneven = uneven_entries(a, &seen.lengths) * cost->csr_uneven;
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss + uneven +
-               (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;
+               (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling - cost->csr_sooner;
   set_time(options, a, nnz, macko_csr_saved(seen.alike), plan);
   plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",

@@ -41,13 +41,14 @@ typedef struct {
   double columns, slots, blocks, slices, drag, missed;
 } macko_slice_estimate;
 
-/* This is what planning knows of the rows of layout row: from these counts follow the escapes of every gap width, and the bytes
- * of every base mode. */
+/* This is what planning knows of the rows of layout row: from these counts follow the escapes of every gap width, the bytes of
+ * every base mode, and whether a GPU has rows that are cut. */
 typedef struct {
   int64_t by_log[33];       /* gaps between neighbours in a row, counted by their binary logarithm, rounded down */
   /* These are the least and the largest distance of a first column from the reference of each base mode; low > high where no row
    * has one. */
   int64_t low[3], high[3];
+  int64_t longest;          /* entries of the longest row */
 } macko_row_facts;
 
 /* These are the questions that planning of format macko asks. The context is that of macko_facts. The host and the GPU answer

@@ -1,5 +1,6 @@
 /* Layout row planned: what its gaps and base columns would take, at every width, by one count over the rows. */
 #include "core/cost.h"
+#include "macko/row_lanes.h"
 #include "macko/row_parts.h"
 
 #include <stdio.h>
@@ -42,12 +43,14 @@ static void find_distances(const macko_csr *a, int mode, int64_t from, int64_t t
 }
 
 /* Counts the gaps of rows from .. to - 1 by their binary logarithms: a gap is too long for codes of b bits where its logarithm is
- * b or more, so that these counts are enough for every width. */
-static void count_gaps(const macko_csr *a, int64_t from, int64_t to, int64_t by_log[33])
+ * b or more, so that these counts are enough for every width. Finds the longest of these rows, too. */
+static void count_gaps(const macko_csr *a, int64_t from, int64_t to, macko_row_facts *facts)
 {
+  int64_t *by_log = facts->by_log;
   for (int64_t i = from; i < to; i++) {
     int64_t end = macko_csr_row(a, i + 1), p = macko_csr_row(a, i);
     if (p == end) continue;
+    if (end - p > facts->longest) facts->longest = end - p;
     for (int64_t before = macko_csr_col(a, p++); p < end; p++) {
       int64_t col = macko_csr_col(a, p);
       by_log[63 - __builtin_clzll((uint64_t)(col - before))]++;
@@ -69,7 +72,7 @@ static void count_part(void *context, int part, int64_t from, int64_t to)
   const macko_csr *a = &c->v->view;
   macko_row_facts facts = {0};
   from = macko_row_of_item(a, c->v->first, from), to = macko_row_of_item(a, c->v->first, to);
-  count_gaps(a, from, to, facts.by_log);
+  count_gaps(a, from, to, &facts);
   for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++)
     find_distances(a, mode, from, to, &facts.low[mode], &facts.high[mode]);
   c->of_parts[part] = facts;
@@ -79,6 +82,7 @@ static void count_part(void *context, int part, int64_t from, int64_t to)
 static void add_facts(macko_row_facts *facts, const macko_row_facts *more)
 {
   for (int l = 0; l <= 32; l++) facts->by_log[l] += more->by_log[l];
+  if (more->longest > facts->longest) facts->longest = more->longest;
   for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++) {
     if (more->low[mode] < facts->low[mode]) facts->low[mode] = more->low[mode];
     if (more->high[mode] > facts->high[mode]) facts->high[mode] = more->high[mode];
@@ -158,20 +162,46 @@ static double width_cost(const macko_facts *f, const macko_options *options, int
   return options->prefer == MACKO_PREFER_MEMORY ? bytes : bytes * cost->byte + gap_time(f, cost, b, escapes);
 }
 
-/* A GPU has x in shared memory where gaps have 4 or 8 bits, x has so many elements or fewer, and sums are in f32. Warps then take
- * chunks of entries, and those in which a row ends take longer. */
-enum { SHARED_COLUMNS = 56000 };
+/* Says how a GPU takes the rows of *a, as far as its values are stored in their own type. */
+static macko_row_lanes lanes_of(const macko_csr *a, int64_t nnz)
+{
+  return macko_lanes_of_rows(a->nrows, nnz, macko_lane_entries(a->value_type));
+}
 
+/* Says whether a GPU has x in shared memory, with gaps of so many bits: where rows are wide and sums are in f32. */
+static int shares_x(const macko_csr *a, int64_t nnz, int bits)
+{
+  enum { SHARED_COLUMNS = 56000 }; /* so many elements of x or fewer */
+  return a->value_type != MACKO_F64 && (bits == 4 || bits == 8) && a->ncols <= SHARED_COLUMNS && lanes_of(a, nnz).wide;
+}
+
+/* Gives what the time of a product is counted in: entries, and on a GPU the slots of the chunks that rows are taken in, one chunk a
+ * row or, where rows are longer than a warp's chunk, half a chunk a row more than their entries. */
+static double slots_of(const macko_options *options, const macko_csr *a, int64_t nnz)
+{
+  const int entries = macko_lane_entries(a->value_type);
+  const int64_t chunks = (int64_t)lanes_of(a, nnz).lanes * entries * a->nrows;
+  if (options->target != MACKO_TARGET_GPU) return (double)nnz;
+  return nnz + entries / 2 * a->nrows <= chunks ? (double)chunks : (double)nnz + (double)chunks / 2;
+}
+
+/* Where x is shared, warps take chunks of entries, and those in which a row ends take longer. */
 double macko_row_work(const macko_options *options, const macko_csr *a, int64_t nnz, int bits)
 {
   const macko_cost *cost = macko_cost_of(options);
   const int size = macko_type_bytes(a->value_type);
-  if (cost->row_chunk > 0 && size < 8 && (bits == 4 || bits == 8) && a->ncols <= SHARED_COLUMNS) {
+  if (cost->row_chunk > 0 && shares_x(a, nnz, bits)) {
     const double ends = nnz / MACKO_ROW_CHUNK < a->nrows ? (double)nnz / MACKO_ROW_CHUNK : (double)a->nrows;
     return ends * cost->row_chunk + (size == 4 ? (double)nnz * cost->row_chunk_single : 0) + (double)a->ncols * cost->row_column;
   }
-  const double entry = size == 8 ? cost->row_wide : size == 4 ? cost->row_single : cost->row_narrow;
-  return (double)nnz * entry + (double)a->nrows * cost->row_row;
+  const double slot = size == 8 ? cost->row_wide : size == 4 ? cost->row_single : cost->row_narrow;
+  return slots_of(options, a, nnz) * slot + (double)a->nrows * cost->row_row;
+}
+
+/* Gives the nanoseconds that a GPU takes longer where it cuts long rows, whose pieces another kernel adds up. */
+static double cut_time(const macko_cost *cost, const macko_csr *a, int64_t nnz, int64_t longest, int bits)
+{
+  return longest > lanes_of(a, nnz).longest && !shares_x(a, nnz, bits) ? cost->row_cut : 0;
 }
 
 /* Takes the width that costs least, or the one asked for, and then the base mode; neither depends on the other. A width that
@@ -200,7 +230,9 @@ macko_status macko_row_plan(const macko_facts *f, const macko_options *options, 
   params->row.base_mode = base.mode, params->row.base_bias = base.bias, params->row.base_bytes = base.bytes;
   params->row.long_gaps = escapes[best];
   plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) + base.cost + gap_cost(f, widths[best], escapes[best]);
-  plan->work = macko_row_work(options, a, nnz, widths[best]) + gap_time(f, macko_cost_of(options), widths[best], escapes[best]);
+  const macko_cost *cost = macko_cost_of(options);
+  plan->work = macko_row_work(options, a, nnz, widths[best]) + gap_time(f, cost, widths[best], escapes[best]) +
+               cut_time(cost, a, nnz, facts.longest, widths[best]);
   snprintf(plan->reason, sizeof plan->reason,
            "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes", widths[best],
            options->gap_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);

@@ -50,12 +50,12 @@ static double slices_time(const macko_cost *cost, const macko_slice_facts *p, do
   return slices * (cost->slice + walked * cost->walked_slice);
 }
 
-/* Gives the share, 0 to 1, of the warps that run at once on a GPU that is missing in the last wave of so many, which then hides
- * less of its waits; 0 where there is one wave. */
+/* Gives the share, 0 to 1, of the warps that run at once on a GPU that is missing in the last wave of so many, which may be the
+ * only one: it hides less of its waits then. */
 static double missing_of_last_wave(int64_t warps)
 {
   const double waves = (double)warps / MACKO_SLICE_WARPS;
-  return waves > 1 ? ceil(waves) - waves : 0;
+  return ceil(waves) - waves;
 }
 
 /* Gives the nanoseconds that a product waits for the longest slice: in each round of its steps for the gaps first, as far as they
@@ -68,9 +68,11 @@ static double longest_time(const macko_csr *a, const macko_cost *cost, const mac
   const int split = macko_slice_split(slices, p->units[2]);
   double step = slots > 0 ? (4 * cost->step_gap * (double)p->block_words + cost->step_listed * (double)p->listed) / slots : 0;
   if (a->value_type != MACKO_F64) step *= 1 - cost->step_ahead / split;
-  step += cost->step;
+  const double missing = missing_of_last_wave(slices * split);
+  const int alone = slices * split <= MACKO_SLICE_WARPS;
+  step += cost->step + (alone ? missing * cost->step_alone : 0);
   if (macko_type_bytes(a->value_type) <= 2) step /= 2;
-  const double waits = 1 + cost->last_wave * missing_of_last_wave(slices * split);
+  const double waits = alone ? 1 : 1 + cost->last_wave * missing;
   return (double)p->longest * step / sqrt(split) * waits + (double)slices * (split - 1) * cost->slice_warp;
 }
 

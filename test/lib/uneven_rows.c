@@ -1,5 +1,5 @@
 /* Short rows of uneven lengths: format csr takes blocks of them in one number of steps each, and every product has the sums that a
- * plain loop has, however many vectors and threads there are. */
+ * plain loop has, however many vectors and threads there are. On a GPU layout row is predicted to take longer where rows are cut. */
 #include "macko.h"
 #include "suite.h"
 
@@ -65,10 +65,15 @@ static void release(uneven *a)
   free(a->row_ptr), free(a->cols), free(a->values);
 }
 
+static macko_csr csr_of(const uneven *a)
+{
+  return (macko_csr){.nrows = a->nrows, .ncols = COLS, .row_ptr_type = a->row_ptr_type, .col_type = MACKO_I32,
+                     .value_type = a->type, .row_ptr = a->row_ptr, .cols = a->cols, .values = a->values};
+}
+
 static macko_matrix *encode(const uneven *a)
 {
-  const macko_csr c = {.nrows = a->nrows, .ncols = COLS, .row_ptr_type = a->row_ptr_type, .col_type = MACKO_I32,
-                       .value_type = a->type, .row_ptr = a->row_ptr, .cols = a->cols, .values = a->values};
+  const macko_csr c = csr_of(a);
   macko_matrix *m = NULL;
   macko_options o;
   macko_error err = {0};
@@ -160,6 +165,31 @@ START_TEST(the_bits_are_those_of_one_vector)
 }
 END_TEST
 
+/* Gives the seconds that a GPU is predicted to take in layout row for so many rows of 3 to 6 entries. */
+static double seconds_of_rows(macko_type type, int64_t nrows)
+{
+  uneven a = {type, MACKO_I32, nrows, 3, 6, NULL, NULL, NULL};
+  macko_options o;
+  macko_info info;
+  macko_error err = {0};
+  make(&a);
+  const macko_csr c = csr_of(&a);
+  macko_options_init(&o);
+  o.target = MACKO_TARGET_GPU, o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW;
+  ck_assert_msg(!macko_predict(&c, &o, &info, &err), "%s", err.text);
+  release(&a);
+  return info.seconds;
+}
+
+/* One row of 40 entries, row 500, is too long for the lanes that a GPU gives to rows of 5 of f64: it is cut into pieces, which
+ * another kernel adds up. Of f32 lanes take twice as many entries, so that it is not cut. */
+START_TEST(a_cut_row_is_predicted)
+{
+  ck_assert_double_gt(seconds_of_rows(MACKO_F64, 504), seconds_of_rows(MACKO_F64, 500) + 3e-6);
+  ck_assert_double_lt(seconds_of_rows(MACKO_F32, 504), seconds_of_rows(MACKO_F32, 500) + 1e-6);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("uneven rows");
@@ -167,6 +197,7 @@ int main(void)
   tcase_set_timeout(t, 120);
   tcase_add_test(t, the_sums_are_right);
   tcase_add_loop_test(t, the_bits_are_those_of_one_vector, 0, 2);
+  tcase_add_test(t, a_cut_row_is_predicted);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }
