@@ -55,8 +55,8 @@ static __device__ void add_counts(uint64_t *bytes, unsigned long long *counts)
   *bytes = 0;
 }
 
-/* Counts gaps by their logarithms, and finds the longest row. Most gaps are short: a lane counts those by itself, in bytes, which hold 255 of them. A
- * block adds up in shared memory and reaches the counts of all once. */
+/* Counts gaps by their logarithms, and finds the longest row. Most gaps are short: a lane counts those by itself, in bytes, which
+ * hold 255 of them. A block adds up in shared memory and reaches the counts of all once. */
 static __global__ void gaps_kernel(macko_device_csr a, macko_device_row_facts *facts)
 {
   __shared__ unsigned long long counts[LOGS];

@@ -39,16 +39,16 @@ static int64_t stored_entries(const macko_matrix *m)
   return m->plan.layout == MACKO_LAYOUT_PAPER ? macko_params_of(&m->plan)->paper.stored : m->nnz;
 }
 
-/* Gives what is chosen before any row is cut. */
-static macko_cut uncut(const macko_matrix *host)
+/* Says how rows are taken that are not cut. */
+static macko_row_lanes lanes_of(const macko_matrix *m)
 {
-  return (macko_cut){.uncut = macko_lanes_of_rows(host->nrows, stored_entries(host), macko_lane_entries(host->plan.stored_type))};
+  return macko_lanes_of_rows(m->nrows, stored_entries(m), macko_lane_entries(m->plan.stored_type));
 }
 
 int macko_has_long_rows(const macko_matrix *host)
 {
   const macko_section *row_ptr = macko_find_section(host, "row_ptr");
-  int64_t longest = uncut(host).uncut.longest, i = 0;
+  int64_t longest = lanes_of(host).longest, i = 0;
   for (int64_t before = 0, end; i < host->nrows; i++, before = end)
     if ((end = macko_index(row_ptr->type, row_ptr->data, i + 1)) - before > longest) return 1;
   return 0;
@@ -58,7 +58,7 @@ macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_erro
 {
   int paper = host->plan.layout == MACKO_LAYOUT_PAPER;
   macko_row_reader r = macko_open_rows(host);
-  *cut = uncut(host);
+  *cut = (macko_cut){.uncut = lanes_of(host)};
   for (int64_t i = 0; i < host->nrows; i++)
     if (macko_row_start(&r, i + 1) - macko_row_start(&r, i) > cut->uncut.longest)
       cut->nrows++, cut->npieces += pieces_of(macko_row_start(&r, i), macko_row_start(&r, i + 1));

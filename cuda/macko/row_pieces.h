@@ -29,8 +29,8 @@ typedef struct {
 } macko_cut_row;
 
 typedef struct {
-  macko_row_lanes uncut; /* how rows are taken that are not cut */
-  int64_t npieces, nrows; /* of all cut rows together; cut rows */
+  macko_row_lanes uncut;   /* how rows are taken that are not cut */
+  int64_t npieces, nrows;  /* of all cut rows together; cut rows */
   macko_piece *pieces;
   macko_cut_row *rows;
 } macko_cut;

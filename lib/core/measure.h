@@ -31,10 +31,10 @@ static inline macko_type macko_vectors_of(macko_type value_type)
 }
 
 /* Keeps the form that multiplies fastest, of those that have what *asked asks for, which has been settled, and are predicted to
- * take at most a few times as long as the best of them; some 20 products in all are timed. The form is remembered for this
- * machine, which `where` names without line breaks, pattern, type of values and set of options (remember.c), and taken without
- * measuring the next time. The reason says what was measured. libmacko_cuda calls it, too. Errors: those of `encode` and
- * `time_product`; a form may be kept then. */
+ * take at most a few times as long as the best of them; some 20 products in all are timed, on a GPU short ones several
+ * times over. The form is remembered for this machine, which `where` names without line breaks, pattern, type of values and set of
+ * options (remember.c), and taken without measuring the next time. The reason says what was measured.
+ * libmacko_cuda calls it, too. Errors: those of `encode` and `time_product`; a form may be kept then. */
 macko_status macko_choose_measured(const macko_trial *trial, const char *where, uint64_t pattern, macko_type value_type,
                                    const macko_options *asked, macko_error *err);
 

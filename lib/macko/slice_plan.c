@@ -60,7 +60,8 @@ static double missing_of_last_wave(int64_t warps)
 
 /* Gives the nanoseconds that a product waits for the longest slice: in each round of its steps for the gaps first, as far as they
  * are not loaded ahead, and then for x. Rounds of values of two bytes have twice the steps. Warps that share a slice each go
- * through the gaps before their own steps, so that two of them spare less than half, and are more warps. */
+ * through the gaps before their own steps, so that two of them spare less than half, and are more warps. Where a GPU has room for
+ * more warps than there are, steps take longer. */
 static double longest_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   const int64_t slices = macko_slices_of(a->nrows);
