@@ -10,9 +10,18 @@
 
 #include <stdlib.h>
 
-/* RESIDENT blocks run at once on a multiprocessor: with one more, registers are so few that loads wait for each other. Each
- * thread multiplies ITEMS entries. LONG entries a lane are what a row may have to be added up by its own lanes. */
-enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, LONG = 16 };
+/* LONG entries a lane are what a row may have to be added up by its own lanes. */
+enum { THREADS = MACKO_CSR_THREADS, LONG = 16 };
+
+/* Gives how many blocks whose threads multiply ITEMS entries each are to run at once on a multiprocessor: as many as leave the
+ * registers for loads of all ITEMS entries to be under way together, which are measured numbers. f32 takes half of the registers.
+ * Several vectors at once get what they need. */
+template <typename SUM, int GROUP, int ITEMS> static constexpr int resident()
+{
+  if (GROUP > 1) return 1;
+  if (ITEMS == MACKO_CSR_MOST) return sizeof(SUM) == 4 ? 14 : 11;
+  return ITEMS == MACKO_CSR_SOME && sizeof(SUM) == 8 ? 12 : 16;
+}
 
 /* This is a matrix of format csr for the kernel; device pointers. */
 struct csr {
@@ -120,14 +129,15 @@ static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_bl
 }
 
 /* Computes the product of one block, in three steps: values, columns and x are loaded and multiplied entry by entry; products
- * meet in shared memory; rows are added up from there. What a piece of a long row has beyond MACKO_CSR_ENTRIES entries has no
- * room there, and threads add it up directly. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL>
-static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr_kernel(csr a, device_values values,
-                                                                                        device_vectors v)
+ * meet in shared memory; rows are added up from there. What a piece of a long row has beyond ENTRIES entries has no room there, and
+ * threads add it up directly. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, typename COL>
+static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS>()) csr_kernel(csr a, device_values values,
+                                                                                            device_vectors v)
 {
-  __shared__ SUM products[MACKO_CSR_ENTRIES + MACKO_CSR_ENTRIES / (128 / sizeof(SUM))];
-  __shared__ int16_t starts[MACKO_CSR_ENTRIES + 1];
+  constexpr int ENTRIES = ITEMS * THREADS;
+  __shared__ SUM products[ENTRIES + ENTRIES / (128 / sizeof(SUM))];
+  __shared__ int16_t starts[ENTRIES + 1];
   __shared__ double scratch[THREADS / WARP];
   constexpr int KNOWN = is_known<STORED>, UNROLL = KNOWN ? 4 : 1;
   macko_csr_block b = load_block(a.blocks);
@@ -172,9 +182,9 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
       continue;
     }
     SUM sum = 0;
-    for (int e = from + threadIdx.x; e < min(to, MACKO_CSR_ENTRIES); e += THREADS) sum += products[slot<SUM>(e)];
+    for (int e = from + threadIdx.x; e < min(to, ENTRIES); e += THREADS) sum += products[slot<SUM>(e)];
 #pragma unroll UNROLL
-    for (int e = MACKO_CSR_ENTRIES + threadIdx.x; e < to; e += THREADS)
+    for (int e = ENTRIES + threadIdx.x; e < to; e += THREADS)
       sum += load_value<STORED, SUM>(values, e) * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + __ldcs(cols + e), v.type);
     piece[g] = sum_of_block(sum, (SUM *)scratch);
   }
@@ -185,20 +195,32 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
 struct csr_launch {
   csr a;
   int64_t nblocks;
-  int wide; /* 64-bit columns: only through the kernel for any types */
+  int items; /* entries that a thread multiplies */
+  int wide;  /* 64-bit columns: only through the kernel for any types */
   cudaStream_t stream;
   static constexpr int RARE = MACKO_ANY;
+  template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, typename COL = int>
+  cudaError_t start(const device_values &values, const device_vectors &v) const
+  {
+    return launch(csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, COL>, (unsigned)nblocks, THREADS, 0, stream, a, values, v);
+  }
+  /* Kernels for fewer entries a thread compute blocks of no more than these sooner, as nothing is loaded in vain and more blocks
+   * run at once. They are there for one vector of known types. */
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
-    unsigned blocks = (unsigned)nblocks;
     if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 8) {
-      if (wide) return launch(csr_kernel<STORED, VECTOR, SUM, GROUP, long long>, blocks, THREADS, 0, stream, a, values, v);
+      if (wide) return start<STORED, VECTOR, SUM, GROUP, MACKO_CSR_MOST, long long>(values, v);
     }
     /* Values of this format are stored as they are. */
-    if constexpr (STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16)
-      return launch(csr_kernel<STORED, VECTOR, SUM, GROUP, int>, blocks, THREADS, 0, stream, a, values, v);
-    else return cudaErrorInvalidValue;
+    if constexpr (STORED == MACKO_I8 || STORED == MACKO_U8 || STORED == MACKO_U16) return cudaErrorInvalidValue;
+    else {
+      if constexpr (GROUP == 1 && STORED != MACKO_ANY) {
+        if (items == MACKO_CSR_FEW) return start<STORED, VECTOR, SUM, GROUP, MACKO_CSR_FEW>(values, v);
+        if (items == MACKO_CSR_SOME) return start<STORED, VECTOR, SUM, GROUP, MACKO_CSR_SOME>(values, v);
+      }
+      return start<STORED, VECTOR, SUM, GROUP, MACKO_CSR_MOST>(values, v);
+    }
   }
 };
 
@@ -257,7 +279,7 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
   if (s) return s;
   a.done = (unsigned *)loan.memory, a.partials = (double *)((char *)loan.memory + counter_bytes(&own->cut));
   int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
-  csr_launch to_run = {a, own->cut.nblocks, wide, stream};
+  csr_launch to_run = {a, own->cut.nblocks, own->cut.items, wide, stream};
   if (wide)
     s = macko_cuda_status(run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p), "starting a multiply", err);
   else s = run_product(to_run, d, p, err);

@@ -3,20 +3,19 @@
 
 #include <stdlib.h>
 
-/* Matrices of so many entries have enough whole blocks for every multiprocessor; smaller ones get blocks of half the size. */
+/* Matrices of so many entries fill a GPU for so long that larger blocks, of which there are fewer to start, are faster. */
 enum { LARGE = 3000000 };
 
-/* This is the number of blocks that run at once: nine on each of 120 multiprocessors. The number does not depend on the GPU, so
- * that a matrix is cut in the same way on all of them. */
+/* This is about the number of blocks that run at once: nine on each of 120 multiprocessors. The number does not depend on the
+ * GPU, so that a matrix is cut in the same way on all of them. */
 enum { RUNNING = 9 * 120 };
 
 /* Gives the number of entries of a block. Where blocks of the usual size would be too few to fill a GPU they are smaller, so
  * that about all of them run at once; but no row should have to be cut because of that, so that up to the usual size a block
- * holds four of the longest rows, which are looked for only then. These rules were measured from 5 thousand to 100 million
- * nonzeros. */
+ * holds four of the longest rows, which are looked for only then. These rules were measured from 0.1 to 30 million nonzeros. */
 static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
 {
-  int64_t longest = 0, entries = m->nnz / RUNNING, most = m->nnz < LARGE ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
+  int64_t longest = 0, entries = m->nnz / RUNNING, most = MACKO_CSR_THREADS * (m->nnz < LARGE ? MACKO_CSR_SOME : MACKO_CSR_MOST);
   if (entries >= most) return most;
   for (int64_t i = 0; i < m->nrows; i++) {
     int64_t length = macko_index(row_ptr->type, row_ptr->data, i + 1) - macko_index(row_ptr->type, row_ptr->data, i);
@@ -25,6 +24,13 @@ static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
   if (entries < 4 * longest) entries = 4 * longest;
   entries = (entries / MACKO_CSR_THREADS + 1) * MACKO_CSR_THREADS;
   return entries < most ? entries : most;
+}
+
+/* Gives the least number of entries a thread that blocks of `limit` entries do with. */
+static int items_for(int64_t limit)
+{
+  if (limit <= MACKO_CSR_FEW * MACKO_CSR_THREADS) return MACKO_CSR_FEW;
+  return limit <= MACKO_CSR_SOME * MACKO_CSR_THREADS ? MACKO_CSR_SOME : MACKO_CSR_MOST;
 }
 
 /* Gives the logarithm of the lanes that a row gets: as many, up to a warp, as let all rows of a block be added up at the same
@@ -41,7 +47,7 @@ static int16_t log_lanes_for(int64_t rows)
  * blocks one after the other. */
 static int64_t piece_for(const macko_matrix *m, int64_t limit)
 {
-  int64_t rounds = m->nnz / ((int64_t)RUNNING * MACKO_CSR_ENTRIES);
+  int64_t rounds = m->nnz / ((int64_t)RUNNING * MACKO_CSR_MOST * MACKO_CSR_THREADS);
   return limit * (rounds < 1 ? 1 : rounds > 6 ? 6 : rounds);
 }
 
@@ -107,11 +113,10 @@ macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, 
 {
   const macko_section *row_ptr = macko_find_section(host, "row_ptr");
   int64_t limit = entries_for(host, row_ptr);
-  *cut = (macko_csr_cut){0};
+  *cut = (macko_csr_cut){.items = items_for(limit)};
   walk(host, row_ptr, limit, cut);
   if (cut->nblocks > INT32_MAX)
-    return macko_fail(err, MACKO_LIMIT, "%lld blocks of %d nonzeros, more than %d", (long long)cut->nblocks, MACKO_CSR_ENTRIES,
-                      INT32_MAX);
+    return macko_fail(err, MACKO_LIMIT, "%lld blocks of %d nonzeros, more than %d", (long long)cut->nblocks, (int)limit, INT32_MAX);
   cut->blocks = malloc((size_t)cut->nblocks * sizeof *cut->blocks);
   cut->long_rows = malloc((size_t)(cut->nlong + 1) * sizeof *cut->long_rows);
   if (!cut->blocks || !cut->long_rows) {

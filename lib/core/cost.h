@@ -23,8 +23,8 @@ typedef struct {
   double csr_saved;    /* share of the bytes of shared columns, which are read once, that a product beyond the caches spares */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
   double csr_uneven;   /* entry by which a row's length differs from the mean, shared by the lanes of the row */
-  double csr_filling;  /* more for each of the first MACKO_FILLING_ENTRIES: there are no other blocks of threads yet to hide
-                        * waits */
+  double csr_filling, csr_filling_single; /* more for each of the first MACKO_FILLING_ENTRIES, of f64 and of other matrices: there
+                                           * are no other blocks of threads yet to hide waits, of which more run of the latter */
   double csr_sooner;   /* less than `launch` for a product of format csr */
   double stencil;      /* slot of a slice that is a stencil */
   double uniform;      /* slot of slices whose 32 lanes have columns side by side: x is loaded as it lies */

@@ -70,11 +70,13 @@ static const macko_cost narrow_cost = {
  * with half of them held out, what is chosen by the costs was as good on the other half. That the fastest form is ahead of the
  * others counted more than its time. What slices cost was fitted to 111 others when their loops had changed, and what they wait
  * for to 577; what eccsr costs and waits for to 335, most of them the same, when slices had come to be shared by other rules;
- * layout row to 171; what csr takes at least and until a GPU is filled to 378. Those of dtans but its step, of stencils, of
- * pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
+ * layout row to 171; csr to 191, when its blocks had come to be computed by kernels of three sizes. Those of dtans but its step,
+ * of stencils, of pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do not
+ * hide it. */
 const macko_cost macko_h200_cost = {
-  .byte = 0.000207, .launch = 5870, .sector = 0.0045, .apart = 0.0027, .csr_entry = 0.00051, .csr_row = 0.0005,
-  .csr_single = 0.00055, .csr_half = 0.00079, .csr_uneven = 0.00215, .csr_filling = 0.00233, .csr_sooner = 770,
+  .byte = 0.000207, .launch = 5870, .sector = 0.0045, .apart = 0.0027, .csr_entry = 0.00041, .csr_row = 0.0005,
+  .csr_single = 0.00062, .csr_half = 0.00079, .csr_uneven = 0.00225, .csr_filling = 0.00158, .csr_filling_single = 0.00089,
+  .csr_sooner = 800,
   .stencil = 0.00054, .uniform = 0.00012, .run = 0.00012, .listed = 0.0001525, .walked = 0.000145,
   .paired = 0.00065, .pair = 0.000004, .run_paired = 0.00035, .wide_paired = 0.00195, .slice = 0.2, .slice_warp = 0.28,
   .passed = 0.1, .stencil_step = 180, .step = 20, .step_alone = 30, .step_gap = 34, .step_listed = 55,

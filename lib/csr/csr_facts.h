@@ -3,7 +3,7 @@
 #define MACKO_CSR_FACTS_H
 
 /* About so many entries of a row each lane of a GPU adds up: a block of threads takes so many times its threads. */
-enum { MACKO_CSR_A_LANE = 8 };
+enum { MACKO_CSR_A_LANE = 6 };
 
 /* Of every MACKO_CSR_EVERY rows the first MACKO_CSR_STRETCH are looked at; longer ones count as of MACKO_CSR_LONGEST entries, so
  * that squares can be added up. */

@@ -124,8 +124,9 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
   const double miss = seen.uneven || entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
   const double uneven = uneven_entries(a, &seen.lengths) * cost->csr_uneven;
+  const double filling = a->value_type == MACKO_F64 ? cost->csr_filling : cost->csr_filling_single;
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss + uneven +
-               (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling - cost->csr_sooner;
+               (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * filling - cost->csr_sooner;
   set_time(options, a, nnz, macko_csr_saved(seen.alike), plan);
   plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",

@@ -6,7 +6,7 @@
 
 SCALE 1 makes 0.4 to 19 million nonzeros each, and they grow with it. Values are random but where a line says otherwise. Needs
 NumPy and SciPy."""
-import os, sys
+import functools, os, sys
 
 if len(sys.argv) < 3: sys.exit(__doc__)
 try:
@@ -284,6 +284,190 @@ def bordered(scale):
     border = sp.random(40, n, .3, format="csr", random_state=random)
     diagonals = band(n, np.ones(9), [-100, -10, -2, -1, 0, 1, 2, 10, 100])
     return with_random_values(sp.bmat([[diagonals, border.T], [border, sp.eye(40)]]))
+
+
+# ---- kinds that came later, for which nothing was fitted ----
+
+@kind
+def shell(scale):
+    """Six unknowns a node of a surface of triangles, in bands."""
+    return with_random_values(blocks_of(in_bands(couplings(mesh(int(60000 * scale), 2)[1])), 6))
+
+
+@kind
+def mixed_nodes(scale):
+    """One to four unknowns a node, of regions; nodes along a curve."""
+    points, simplices = mesh(int(50000 * scale), 3)
+    a, counts = couplings(simplices), 1 + np.minimum(3, (points[:, 0] * 4).astype(int))
+    node = np.repeat(np.arange(len(counts)), counts)
+    return with_random_values(a[node][:, node])
+
+
+@kind
+def flow_cells(scale):
+    """Five unknowns a tetrahedron, coupled across faces, cells along a curve."""
+    points = random.random((int(20000 * scale), 3))
+    d = Delaunay(points)
+    centres = points[d.simplices].mean(1)
+    order = along_a_curve(centres)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    n, i, j = len(order), np.repeat(np.arange(len(order)), 4), d.neighbors.ravel()
+    i, j = place[i[j >= 0]], place[j[j >= 0]]
+    a = sp.coo_matrix((np.ones(len(i)), (i, j)), shape=(n, n)).tocsr() + sp.eye(n, format="csr")
+    return with_random_values(blocks_of(a, 5))
+
+
+@kind
+def reservoir(scale):
+    """Two unknowns a cell of a grid of which some cells are inactive, with faults and wells."""
+    m = int(64 * scale ** (1 / 3))
+    a = laplacian(m, 3)
+    n = a.shape[0]
+    i = random.integers(0, n, n // 50)
+    fault = sp.coo_matrix((np.ones(len(i)), (i, np.minimum(n - 1, i + random.integers(1, 5, len(i)) * m * m))), shape=(n, n))
+    a = (a + fault + fault.T).tocsr()
+    active = random.random(n) > 0.2
+    a = blocks_of(a[active][:, active], 2)
+    k = a.shape[0]
+    wells = sp.random(20, k, 2000 / k, format="csr", random_state=random)
+    return with_random_values(sp.bmat([[a, wells.T], [wells, sp.eye(20)]]))
+
+
+@kind
+def circuit(scale):
+    """Rows of two to seven entries near each other, and a few nets that many share."""
+    n = int(400000 * scale)
+    i = np.repeat(np.arange(n), 3)
+    j = np.clip(i + (random.standard_cauchy(len(i)) * 20).astype(np.int64), 0, n - 1)
+    nets = random.choice(n, 30)
+    k = random.choice(n, n // 10)
+    l = nets[(random.random(len(k)) ** 3 * 30).astype(int)]
+    a = sp.coo_matrix((np.ones(len(i) + len(k)), (np.r_[i, k], np.r_[j, l])), shape=(n, n)).tocsr()
+    return with_random_values(a + a.T + sp.eye(n))
+
+
+@kind
+def power_flow(scale):
+    """Angles and voltages of a network of few neighbours, numbered at random within regions."""
+    points, simplices = mesh(int(150000 * scale), 2)
+    a = couplings(simplices).tocoo()
+    keep = (random.random(a.nnz) < .3) | (a.row == a.col)
+    a = sp.coo_matrix((np.ones(keep.sum()), (a.row[keep], a.col[keep])), shape=a.shape).tocsr()
+    a = (a + a.T).tocsr()
+    order = np.argsort(np.arange(a.shape[0]) // 5000 + random.random(a.shape[0]) * .999, kind="stable")
+    a = a[order][:, order]
+    return with_random_values(sp.bmat([[a, a], [a, a]]))
+
+
+@kind
+def lattice(scale):
+    """Six unknowns a site of a periodic lattice of four dimensions, eight neighbours."""
+    m = max(4, int(round(14 * scale ** .25 / 2)) * 2)
+    ring, one = sp.diags([1, 1, 1, 1, 1], [0, 1, -1, m - 1, 1 - m], shape=(m, m)).tocsr(), sp.eye(m)
+    along = lambda d: [ring if d == k else one for k in range(4)]
+    a = sum(functools.reduce(sp.kron, along(d)) for d in range(4))
+    return with_random_values(blocks_of(a.tocsr().astype(bool), 6))
+
+
+@kind
+def molecules(scale):
+    """Three unknowns a particle, coupled with all within a radius, about 40 of them."""
+    from scipy.spatial import cKDTree
+    n = int(40000 * scale)
+    p = random.random((n, 3))
+    p = p[along_a_curve(p)]
+    pairs = cKDTree(p).query_pairs((40 / n / 4.19) ** (1 / 3), output_type="ndarray")
+    a = sp.coo_matrix((np.ones(len(pairs)), pairs.T), shape=(n, n)).tocsr()
+    return with_random_values(blocks_of(a + a.T + sp.eye(n), 3))
+
+
+@kind
+def helmholtz(scale):
+    """Real and imaginary parts, of which each is coupled with the other one of its own point alone; 27 points."""
+    m = int(50 * scale ** (1 / 3))
+    line = band(m, [1, 4, 1], [-1, 0, 1])
+    a = sp.kron(sp.kron(line, line), line)
+    return with_random_values(sp.kron(a, np.eye(2)) + sp.kron(sp.eye(m ** 3), [[0, 1], [1, 0]]))
+
+
+@kind
+def factor(scale):
+    """The lower factor of a mesh in the plane, with its fill, by minimum degree."""
+    from scipy.sparse.linalg import splu
+    a = couplings(mesh(int(60000 * scale), 2)[1]).astype(float)
+    a = (a + sp.diags(np.asarray(a.sum(1)).ravel() + 1)).tocsc()
+    return with_random_values(splu(a, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0, options=dict(SymmetricMode=True)).L)
+
+
+@kind
+def galerkin_unstructured(scale):
+    """What algebraic multigrid makes of an unstructured mesh: aggregates by nearest seed, smoothed."""
+    from scipy.spatial import cKDTree
+    points, simplices = mesh(int(300000 * scale), 3)
+    a = couplings(simplices).astype(float)
+    a = (sp.diags(np.asarray(a.sum(1)).ravel()) - a).tocsr()
+    seeds = points[::20]
+    to = cKDTree(seeds).query(points)[1]
+    p = sp.csr_matrix((np.ones(len(points)), (np.arange(len(points)), to)))
+    p = p - .5 * sp.diags(1 / a.diagonal()) @ (a @ p)
+    return (p.T @ a @ p).tocsr()
+
+
+@kind
+def spectral(scale):
+    """Elements of 125 points each, coupled with all of their own; shared faces."""
+    m = max(2, int(round(8 * scale ** (1 / 3))))
+    n = 4 * m + 1
+    line = np.zeros((n, n))
+    for e in range(m): line[4 * e:4 * e + 5, 4 * e:4 * e + 5] = 1
+    line = sp.csr_matrix(line)
+    return with_random_values(sp.kron(sp.kron(line, line), line))
+
+
+@kind
+def hexahedra_shuffled(scale):
+    """Three unknowns a node of hexahedra, nodes in any order within bricks of about 4000."""
+    m = int(36 * scale ** (1 / 3))
+    line = band(m, [1, 1, 1], [-1, 0, 1])
+    a = sp.kron(sp.kron(line, line), line).tocsr()
+    order = np.argsort(np.arange(a.shape[0]) // 4000 + random.random(a.shape[0]) * .999, kind="stable")
+    return with_random_values(blocks_of(a[order][:, order], 3))
+
+
+@kind
+def p2_elasticity(scale):
+    """Three unknowns a node of tetrahedra of the second order."""
+    return with_random_values(blocks_of(second_order(int(12000 * scale), 3)[0], 3))
+
+
+@kind
+def transport(scale):
+    """Upwind: a lower triangle of groups of 16 that are coupled in full, neighbours one by one."""
+    m = int(30 * scale ** (1 / 3))
+    down = band(m, [1, 1], [-1, 0])
+    one = sp.eye(m)
+    a = sp.kron(sp.kron(down, one), one) + sp.kron(sp.kron(one, down), one) + sp.kron(sp.kron(one, one), down)
+    return with_random_values(sp.kron(a, np.eye(16)) + sp.kron(sp.eye(m ** 3), np.ones((16, 16))))
+
+
+@kind
+def ratings(scale):
+    """Rectangular: rows and columns of very uneven numbers of entries."""
+    n, m = int(200000 * scale), int(20000 * scale)
+    k = int(4000000 * scale)
+    i, j = (random.random(k) ** 2 * n).astype(np.int64), (random.random(k) ** 3 * m).astype(np.int64)
+    return with_random_values(sp.coo_matrix((np.ones(k), (i, j)), shape=(n, m)).tocsr())
+
+
+@kind
+def markov(scale):
+    """Rows of one to 30 entries, most near, some far, in no order."""
+    n = int(200000 * scale)
+    counts = random.integers(1, 31, n)
+    i = np.repeat(np.arange(n), counts)
+    j = np.where(random.random(len(i)) < .9, i + random.integers(-200, 201, len(i)), random.integers(0, n, len(i))) % n
+    return with_random_values(sp.coo_matrix((np.ones(len(i)), (i, j)), shape=(n, n)).tocsr())
 
 
 os.makedirs(sys.argv[1], exist_ok=True)
