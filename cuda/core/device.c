@@ -325,6 +325,10 @@ static macko_status check_product(const macko_matrix *m, const macko_product *p,
   if (p->k > 1 && (p->ldx < nx || p->ldy < ny))
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)p->ldx,
                       (long long)p->ldy, (long long)nx, (long long)ny);
+  const int64_t apart = p->ldx > p->ldy ? p->ldx : p->ldy;
+  if (p->k > 1 && apart > PTRDIFF_MAX / macko_type_bytes(p->vector_type) / p->k)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "no memory holds %lld vectors %lld elements apart", (long long)p->k,
+                      (long long)apart);
   if (p->k && ny && (!p->y || (nx && !p->x))) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
   return MACKO_OK;
 }

@@ -200,12 +200,14 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
   macko_csr a;
   void *owned = NULL;
   if (!m || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and csr must not be NULL");
+  macko_status s = macko_check_types(csr, err);
+  if (s) return s;
   if (csr->nrows != m->nrows || csr->ncols != m->ncols || csr->value_type != m->value_type)
     return macko_fail(err, MACKO_INVALID_MATRIX,
                       "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s", (long long)csr->nrows,
                       (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
                       macko_type_name(m->value_type));
-  macko_status s = match_pattern(m, csr, &a, &owned, err);
+  s = match_pattern(m, csr, &a, &owned, err);
   if (!s) s = macko_check_overflow(&a, &m->options, csr->index_base, err);
   if (!s && owned) s = macko_own_arrays(m, err); /* arrays that are about to go */
   if (!s) s = m->ops->refresh(&a, m, err);
@@ -289,6 +291,10 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)ldx,
                       (long long)ldy, (long long)nx, (long long)ny);
   if (k == 0 || ny == 0) return MACKO_OK;
+  const int64_t apart = ldx > ldy ? ldx : ldy;
+  if (k > 1 && apart > PTRDIFF_MAX / macko_type_bytes(vector_type) / k)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "no memory holds %lld vectors %lld elements apart", (long long)k,
+                      (long long)apart);
   if (!y || (nx > 0 && !x)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
   macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
   if (alpha == 0 || m->nnz == 0) return macko_scale(&p, ny), MACKO_OK;

@@ -89,6 +89,8 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
   *err = (macko_error){.text = "the source gave no reason"};
   macko_status s = r->source->rows(r->source->context, first, count, &given, err);
   if (s) return err->status = s;
+  s = macko_check_types(&given, err);
+  if (s) return place_error(first, count, s, err);
   if (given.nrows != count || given.ncols != r->ncols || given.value_type != r->value_type)
     return macko_fail(err, MACKO_INVALID_MATRIX,
                       "the piece of rows %lld to %lld has %lld rows of %lld columns of type %s, not of %lld, %s",

@@ -143,7 +143,7 @@ int macko_next_line(macko_input *in)
 }
 
 /* Reads an integer as a value. One of up to 53 significant bits is itself as a double; any other would be rounded, so it is
- * refused. */
+ * refused, as are those of more than 63 bits, which are not read. */
 static const char *parse_integer_value(macko_input *in, const char *p, double *value)
 {
   char quote[MACKO_QUOTE];
@@ -152,7 +152,7 @@ static const char *parse_integer_value(macko_input *in, const char *p, double *v
   if (!end) return NULL;
   uint64_t size = n < 0 ? -(uint64_t)n : (uint64_t)n;
   if (size >> 53 && (n == INT64_MIN || size >> __builtin_ctzll(size) >> 53)) {
-    macko_input_fail(in, MACKO_UNSUPPORTED, "the integer %s has no exact value among doubles", macko_quote(quote, p));
+    macko_input_fail(in, MACKO_UNSUPPORTED, "the integer %s has no exact value among doubles, or more than 63 bits", macko_quote(quote, p));
     return NULL;
   }
   *value = (double)n;

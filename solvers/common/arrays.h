@@ -25,6 +25,12 @@ static inline double value_at(macko_type type, const void *array, int64_t i)
   }
 }
 
+/* Whether an integer of this magnitude is exactly a double: one of up to 53 significant bits is. */
+static inline int integer_is_exact(uint64_t magnitude)
+{
+  return magnitude >> 53 == 0 || magnitude >> __builtin_ctzll(magnitude) >> 53 == 0;
+}
+
 /* Where row i begins in the columns and values of a; i may be the number of rows, which gives the number of entries. */
 static inline int64_t row_at(const macko_csr *a, int64_t i)
 {

@@ -5,6 +5,7 @@
 
 #include "common/binsparse.h"
 
+#include "common/arrays.h"
 #include "common/matrix_file.h"
 
 #include <string.h>
@@ -173,16 +174,15 @@ static macko_status read_indices(const bsp_file *f, const char *name, int64_t co
   return s;
 }
 
-/* Makes doubles of the integers of 64 bits at values, in their place; beyond 2^53 a double may not be exact, and the file is
+/* Makes doubles of the integers of 64 bits at values, in their place; one that is no exact double is
  * refused. A bint8 is true or false, so that whatever is not 0 becomes 1. */
 static macko_status integers_to_doubles(const bsp_file *f, int is_signed, int is_bool, int64_t count, void *values)
 {
-  const int64_t exact = (int64_t)1 << 53;
   for (int64_t i = 0; i < count; i++) {
     int64_t integer;
     memcpy(&integer, (char *)values + 8 * i, 8);
     const double value = is_bool ? integer != 0 : is_signed ? (double)integer : (double)(uint64_t)integer;
-    if (is_signed ? integer < -exact || integer > exact : (uint64_t)integer > (uint64_t)exact)
+    if (!is_bool && !integer_is_exact(is_signed && integer < 0 ? -(uint64_t)integer : (uint64_t)integer))
       return matrix_file_fail(f->err, MACKO_UNSUPPORTED, f->path,
                               "element %lld of \"values\" is an integer that is no exact double", (long long)i);
     memcpy((char *)values + 8 * i, &value, 8);

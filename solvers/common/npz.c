@@ -141,17 +141,16 @@ static macko_status copy_indices(const char *path, const npy *a, int64_t want, c
   return MACKO_OK;
 }
 
-/* Returns integer i of an array, of 1 to 8 bytes, little-endian; sets *fits to 0 where a double may not be exact, beyond 2^53. */
+/* Returns integer i of an array, of 1 to 8 bytes, little-endian; sets *fits to 0 where no double is exactly this. */
 static double integer_at(const npy *a, int64_t i, int *fits)
 {
-  const int64_t exact = (int64_t)1 << 53;
   const int is_signed = a->type[1] == 'i';
   const int64_t size = element_bytes(a);
   uint64_t bits = 0;
   memcpy(&bits, a->data + i * size, (size_t)size);
   /* A negative number of fewer than 8 bytes has its sign in its own highest bit, which is copied upwards. */
   if (is_signed && size < 8 && bits >> (8 * size - 1)) bits |= ~(uint64_t)0 << 8 * size;
-  *fits &= is_signed ? (int64_t)bits >= -exact && (int64_t)bits <= exact : bits <= (uint64_t)exact;
+  *fits = integer_is_exact(is_signed && bits >> 63 ? -bits : bits);
   return is_signed ? (double)(int64_t)bits : (double)bits;
 }
 
@@ -175,8 +174,13 @@ static macko_status copy_values(const char *path, const npy *a, macko_csr *csr, 
     return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "values of NumPy's type %s are not read; real ones are, little-endian",
                             a->type);
   csr->value_type = MACKO_F64;
-  for (int64_t i = 0; i < a->shape; i++) values[i] = integer_at(a, i, &fits);
-  return fits ? MACKO_OK : matrix_file_fail(err, MACKO_UNSUPPORTED, path, "an integer among its values is no exact double");
+  for (int64_t i = 0; i < a->shape; i++) {
+    values[i] = integer_at(a, i, &fits);
+    if (!fits)
+      return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "element %lld of data is an integer that is no exact double",
+                              (long long)i);
+  }
+  return MACKO_OK;
 }
 
 /* Makes *csr of the members. Here only lengths are checked, which is what matrix_file_settle relies on; it checks rows and

@@ -94,11 +94,22 @@ static int Asked(int argc, char **argv, const char *const names[])
   return 0;
 }
 
-/* Warns of options that nothing has asked for: a misspelt option would otherwise change nothing and say nothing. Those that PETSc
-   looks at only when it ends (of_finalize) and those from files and the environment are passed over. */
+/* Whether PETSc looks at an option only when it ends, or has looked before options were counted. */
+static int IsOfPETScItself(const char *name)
+{
+  static const char *const families[] = {"log_", "malloc", "options_"};
+  static const char *const names[] = {"h", "help", "info", "objects_dump", "mpi_linear_solver_server"};
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    if (!strncmp(name, families[i], strlen(families[i]))) return 1;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(name, names[i])) return 1;
+  return 0;
+}
+
+/* Warns of options that nothing has asked for: a misspelt option would otherwise change nothing and say nothing. Those from files
+   and the environment are passed over, as they may be meant for other programs. */
 static PetscErrorCode NameUnusedOptions(const Program *program, int argc, char **argv)
 {
-  static const char *const of_finalize[] = {"log_", "malloc", "objects_", "options_", "mpi", "info", "help", "h"};
   PetscInt count;
   char **names, **values;
 
@@ -107,9 +118,8 @@ static PetscErrorCode NameUnusedOptions(const Program *program, int argc, char *
   for (PetscInt n = 0; n < count; n++) {
     int given = 0;
     for (int i = 1; i < argc; i++) given |= IsOption(argv[i]) && !strcasecmp(argv[i] + 1, names[n]);
-    for (size_t i = 0; i < sizeof of_finalize / sizeof *of_finalize; i++)
-      given &= strncmp(names[n], of_finalize[i], strlen(of_finalize[i])) != 0;
-    if (given) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%s: nothing used the option -%s\n", program->name, names[n]));
+    if (given && !IsOfPETScItself(names[n]))
+      PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%s: nothing used the option -%s\n", program->name, names[n]));
   }
   PetscCall(PetscOptionsLeftRestore(NULL, &count, &names, &values));
   PetscFunctionReturn(PETSC_SUCCESS);

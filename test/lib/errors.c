@@ -104,6 +104,9 @@ START_TEST(bad_products_change_nothing)
   ck_assert(!macko_encode(&c, NULL, &m, NULL));
   ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 2, 1, x, 8, 0, y, 7, &err), MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "ldx 8 and ldy 7 must be at least 8 and 8");
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, INT64_MAX, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "no memory holds 9223372036854775807 vectors 8 elements apart");
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F32, 3, 1, x, INT64_MAX, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
   ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, -1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
   ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_U8, 1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
   ck_assert_int_eq(macko_multiply(m, (macko_op)5, MACKO_F64, 1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
@@ -116,6 +119,9 @@ START_TEST(bad_products_change_nothing)
   ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, both + 4, 8, 0, both, 8, &err), MACKO_INVALID_ARGUMENT);
   ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F32, 1, 1, both + 4, 8, 0, both, 8, &err), MACKO_OK); /* side by side */
   ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 0, both, 8, 1, both, 8, &err), MACKO_OK); /* x is not read */
+  c.value_type = (macko_type)9999;
+  ck_assert_int_eq(macko_refresh(m, &c, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "value type 9999 is none of f64, f32, f16 and bf16");
   macko_destroy(&m);
 }
 END_TEST

@@ -71,6 +71,7 @@ for name, data in ("f4", a["data"].astype("f4")), ("f2", numpy.ones(nnz, "f2")),
     numpy.savez_compressed(name, indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=numpy.array(a["shape"]), data=data)
 numpy.savez("text", indices=a["indices"], indptr=a["indptr"], format=numpy.array("csr"), shape=a["shape"], data=a["data"])
 numpy.savez("inexact", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=numpy.full(nnz, 2**53 + 1))
+numpy.savez("exact", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=numpy.resize([2**54, -2**63], nnz))
 numpy.savez("csc", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csc"), shape=a["shape"], data=a["data"])
 numpy.savez("complex", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"] + 1j)
 numpy.savez("beyond", indices=a["indices"] + 1000, indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"])
@@ -91,7 +92,9 @@ PY
   [ "$(grep -c ' 1$' c.mtx)" = 209 ] || fail "booleans"
   refused 1 "not of format csr; save A.tocsr()" csc.npz c.mtx
   refused 1 "NumPy's type <c16" complex.npz c.mtx
-  refused 1 "no exact double" inexact.npz c.mtx
+  refused 1 "element 0 of data is an integer that is no exact double" inexact.npz c.mtx
+  "$convert" exact.npz c.mtx >text || fail "2^54 and -2^63: $(cat text)"
+  grep -q ' 18014398509481984$' c.mtx && grep -q ' -9.223372036854776e+18$' c.mtx || fail "2^54, -2^63: $(sed -n 3,4p c.mtx)"
   refused 1 "column 10" beyond.npz c.mtx
   refused 1 "indices has 208 elements, not 209" short.npz c.mtx
   refused 1 "no array format.npy" other.npz c.mtx

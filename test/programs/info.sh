@@ -116,11 +116,11 @@ run triangle.mtx
 grep -q 'pattern yes (100 %' text || fail "a symmetric matrix: $(cat text)"
 
 # Headers alone: nothing but them is there.
-head -3 triangle.mtx | sed 's/^3 3 4/30 20 1000/' | head -2 >header.mtx
+head -3 triangle.mtx | sed 's/^3 3 4/30 30 1000/' | head -2 >header.mtx
 run --dry-run header.mtx
-grep -q '30 x 20, 1000 entries stored, of one triangle' text && grep -q 'at most 24124 bytes' text || fail "--dry-run: $(cat text)"
+grep -q '30 x 30, 1000 entries stored, of one triangle' text && grep -q 'at most 24124 bytes' text || fail "--dry-run: $(cat text)"
 run --dry-run --json header.mtx
-python3 -c 'import json; h = json.load(open("text")); assert h["problem"] == {"rows": 30, "columns": 20} and h["stored_entries"] == 1000' ||
+python3 -c 'import json; h = json.load(open("text")); assert h["problem"] == {"rows": 30, "columns": 30} and h["stored_entries"] == 1000' ||
   fail "--dry-run --json: $(cat text)"
 for kind in macko petsc; do
   "$convert" square.mtx h.$kind >said || fail "$(cat said)"
@@ -135,6 +135,22 @@ grep -q '7 x 7, 7 entries' text || fail "a long comment: $(cat text)"
 printf '\357\273\277%%%%MatrixMarket matrix coordinate real general\r\n  %% a comment\r\n\r\n7 7 7\r\n' >marked.mtx
 run --dry-run marked.mtx
 grep -q '7 x 7, 7 entries' text || fail "a byte order mark, an indented comment: $(cat text)"
+# What is no header is refused, and told.
+banner() { printf '%%%%MatrixMarket %s\n%s\n' "$1" "${2:-2 2 1}" >banner.mtx; }
+banner 'matrix coordinate real symetric'
+refused 1 "banner.mtx: the banner's symmetry cannot be 'symetric'" --dry-run banner.mtx
+banner 'matrix coordinate unsigned-integer general'
+refused 1 "banner.mtx: the banner's field cannot be 'unsigned-integer'" --dry-run banner.mtx
+banner 'matrx coordinate real general'
+refused 1 "banner.mtx: the banner's object cannot be 'matrx'" --dry-run banner.mtx
+banner 'matrix coordinate real general more'
+refused 1 "banner.mtx: the banner of a Matrix Market file has five words" --dry-run banner.mtx
+banner 'matrix coordinate complex general'
+refused 1 "banner.mtx: the values are complex; macko stores real matrices" --dry-run banner.mtx
+banner 'matrix coordinate real general' '2 2 1 7'
+refused 1 "banner.mtx: '2 2 1 7' is no line of sizes" --dry-run banner.mtx
+banner 'matrix coordinate real symmetric' '2 3 1'
+refused 1 "banner.mtx: a symmetric matrix is square, not 2 x 3" --dry-run banner.mtx
 # Nothing to read has a reason.
 : >nothing.mtx
 mkdir folder.mtx

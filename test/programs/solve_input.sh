@@ -23,6 +23,7 @@ refused 1 "no matrix" $solve
 refused 1 "no matrix" $solve -ksp_type cg
 refused 1 "2 matrices (the first is 'a'): one at a time; -rhs FILE names a right-hand side" $solve a b
 refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -ksp_rtoll 1e-9 -ksp_gmres_restart 50
+refused 0 "nothing used the option -halo" $solve "$T" -halo peer -ksp_gmres_restart 50
 refused 1 "Unable to find requested KSP type nonsense" $solve "$T" -ksp_type nonsense
 refused 1 "Unknown Mat type given: nonsense" $mpi $solve "$T" -mat_type nonsense
 refused 2 "has not converged" $solve "$T" -ksp_max_it 2 -ksp_error_if_not_converged
@@ -34,6 +35,11 @@ for type in baij sbaij dense; do
   $mpi $solve "$T" -mat_type $type -ksp_gmres_restart 50 >"$dir/text" 2>&1 || fail "-mat_type $type on 3 ranks"
   $solve "$T" -mat_type $type -ksp_gmres_restart 50 >"$dir/text" 2>&1 || fail "-mat_type $type"
 done
+
+# A place within a piece of type macko.
+printf '%%%%MatrixMarket matrix coordinate real general\n4 4 4\n1 1 1\n2 2 1\n3 3 1e6\n4 4 1\n' >"$dir/large.mtx"
+refused 1 "in the piece that begins at row 2: row 0, column 2: 1000000 is beyond the range of f16" $solve "$dir/large.mtx" -mat_type macko \
+  -mat_macko_piece 1 -mat_macko_values f16
 
 # Sizes that cannot be solved.
 printf '%%%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 2\n3 1 1\n' >"$dir/tall.mtx"
