@@ -33,14 +33,31 @@ static PetscErrorCode MultiplyBlock(Mat A, macko_op op, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* C = op(A) B of a matrix that has become one of another type in place since C was made: C still has our functions, as PETSc
+   looks at types only where it is another matrix. */
+static PetscErrorCode MultiplyAnew(Mat A, macko_op op, Mat B, Mat C)
+{
+  Mat fresh;
+
+  PetscFunctionBegin;
+  if (op == MACKO_OP_T) PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &fresh));
+  else PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &fresh));
+  PetscCall(MatCopy(fresh, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&fresh));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* C = op(A) B */
 static PetscErrorCode MultiplyDense(Mat A, macko_op op, Mat B, Mat C)
 {
-  PetscBool compressed;
+  const Mat_Macko *m = MackoOf(A);
+  PetscBool        compressed;
 
   PetscFunctionBegin;
   PetscCall(MackoIsCompressed(A, &compressed));
-  PetscCall(compressed ? MackoCompressedDense(A, op, B, C) : MultiplyBlock(A, op, B, C));
+  if (compressed) PetscCall(MackoCompressedDense(A, op, B, C));
+  else if (m && m->kind) PetscCall(MultiplyBlock(A, op, B, C));
+  else PetscCall(MultiplyAnew(A, op, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,7 +111,7 @@ static PetscErrorCode ProductNumericAuto(Mat C)
   PetscFunctionBegin;
   PetscCall(MackoDenseByBase(A, B->cmap->n, &base));
   if (base) PetscCall((*C->ops->matmultnumeric)(A, B, C));
-  else PetscCall(MultiplyBlock(A, MACKO_OP_N, B, C));
+  else PetscCall(MultiplyDense(A, MACKO_OP_N, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,6 +9,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #include <stdlib.h>
+#include <unistd.h>
 #endif
 
 /* How many entries work must have for threads to be started: with fewer that takes longer than the work. test/lib/parts.h has
@@ -62,6 +63,19 @@ void macko_test_do_parts(const macko_cut *cut, int parts, macko_part run, void *
 #endif
 
 #ifdef _OPENMP
+/* The process that OpenMP has started threads for, or 0. It is one variable of all files that include this. */
+__attribute__((weak)) int macko_threads_owner;
+
+/* Whether threads can be started: not in a process forked from one that has them, where OpenMP would wait for ever for threads
+ * that are only there. */
+static inline int macko_may_start_threads(void)
+{
+  const int process = (int)getpid();
+  int none = 0;
+  return __atomic_compare_exchange_n(&macko_threads_owner, &none, process, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+         none == process;
+}
+
 /* Gives the number of threads: one where OMP_NUM_THREADS says nothing. OpenMP would take all cores then, which the ranks of a
  * program have among them. The environment is read once. */
 static inline int macko_threads(void)
@@ -117,7 +131,7 @@ static inline void macko_do_parts(const macko_cut *cut, int parts, macko_part ru
   macko_test_do_parts(cut, parts, run, context);
 #else
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static, 1) num_threads(parts)
+#pragma omp parallel for schedule(static, 1) num_threads(parts) if (macko_may_start_threads())
 #endif
   for (int part = 0; part < parts; part++) macko_do_part(cut, part, parts, run, context);
 #endif

@@ -1,10 +1,11 @@
 /* One thread multiplies where OMP_NUM_THREADS says nothing, as many as it says else: OpenMP's threads stay, and so can be
- * counted. */
+ * counted. A process forked from one with threads multiplies, too. */
 #include "suite.h"
 #include "macko.h"
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int count_threads(void)
@@ -56,6 +57,21 @@ START_TEST(as_many_as_asked_for)
 }
 END_TEST
 
+/* A child that waited for threads of its parent would be ended by the alarm. */
+START_TEST(a_forked_process_multiplies)
+{
+  int status = -1;
+  threads_of_a_product();
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(threads_of_a_product() == 1 ? 0 : 1);
+  }
+  ck_assert(child > 0 && waitpid(child, &status, 0) == child);
+  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %#x", (unsigned)status);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
   (void)argc;
@@ -69,6 +85,7 @@ int main(int argc, char **argv)
   TCase *threads = tcase_create("threads");
   tcase_add_test(threads, one_without_a_word);
   tcase_add_test(threads, as_many_as_asked_for);
+  tcase_add_test(threads, a_forked_process_multiplies);
   suite_add_tcase(suite, threads);
   return test_run(suite);
 }

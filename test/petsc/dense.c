@@ -354,6 +354,33 @@ START_TEST(from_one_kind_to_the_other)
 }
 END_TEST
 
+/* PETSc does not look at a product's types again where a matrix becomes another one in its place. */
+START_TEST(a_product_outlives_the_type_of_its_matrix)
+{
+  static const char *const kinds[] = {MATAIJ, MATBAIJ};
+  const char *to = kinds[_i % 2];
+  Mat         P, A, B, X, Y;
+  if (ranks() > 1) return;
+  if (_i >= 2) OK(PetscOptionsSetValue(NULL, "-mat_macko_after", "0"));
+  OK(make_matrix(PREALLOCATED, MATAIJ, ROWS, ROWS, 5, &P));
+  OK(make_dense(MATDENSE, ROWS, PETSC_DECIDE, PETSC_DETERMINE, 3, &B));
+  for (int compressed = 0; compressed < 2; compressed++) {
+    if (compressed && _i % 2) continue; /* type macko becomes AIJ alone */
+    OK(MatConvert(P, compressed ? MATMACKO : MATAIJMACKO, MAT_INITIAL_MATRIX, &A));
+    OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
+    OK(MatConvert(A, to, MAT_INPLACE_MATRIX, &A));
+    OK(MatScale(A, 3));
+    OK(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
+    compare_columns(A, B, X, PETSC_FALSE, "MatMatMult again, of another type");
+    OK(MatDestroy(&X));
+    OK(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
+    DESTROY(&A, &Y);
+  }
+  DESTROY(&P, &B);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_after"));
+}
+END_TEST
+
 /* The option takes the place of the type that MatConvert is asked for, and holds for conversions that one goes through, too. */
 START_TEST(conversions_by_option)
 {
@@ -390,6 +417,7 @@ static Suite *dense_suite(void)
   tcase_add_loop_test(t, conversions_by_option, 0, SOURCES * TARGETS);
   tcase_add_test(t, there_and_back_through_is);
   tcase_add_test(t, from_one_kind_to_the_other);
+  tcase_add_loop_test(t, a_product_outlives_the_type_of_its_matrix, 0, 4);
   suite_add_tcase(s, t);
   return s;
 }
