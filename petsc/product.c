@@ -111,7 +111,7 @@ static PetscErrorCode ProductNumericAuto(Mat C)
   PetscFunctionBegin;
   PetscCall(MackoDenseByBase(A, B->cmap->n, &base));
   if (base) PetscCall((*C->ops->matmultnumeric)(A, B, C));
-  else PetscCall(MultiplyDense(A, MACKO_OP_N, B, C));
+  else PetscCall(MultiplyBlock(A, MACKO_OP_N, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

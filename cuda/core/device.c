@@ -320,15 +320,8 @@ static macko_status check_product(const macko_matrix *m, const macko_product *p,
                                                                     (int)p->op);
   if (p->vector_type != MACKO_F64 && p->vector_type != MACKO_F32 && p->vector_type != MACKO_F16 && p->vector_type != MACKO_BF16)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "vector type %d is none of f64, f32, f16 and bf16", (int)p->vector_type);
-  if (p->k < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "k is %lld, a count of vectors cannot be negative",
-                                  (long long)p->k);
-  if (p->k > 1 && (p->ldx < nx || p->ldy < ny))
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)p->ldx,
-                      (long long)p->ldy, (long long)nx, (long long)ny);
-  const int64_t apart = p->ldx > p->ldy ? p->ldx : p->ldy;
-  if (p->k > 1 && apart > PTRDIFF_MAX / macko_type_bytes(p->vector_type) / p->k)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "no memory holds %lld vectors %lld elements apart", (long long)p->k,
-                      (long long)apart);
+  macko_status s = macko_check_distances(p, nx, ny, err);
+  if (s) return s;
   if (p->k && ny && (!p->y || (nx && !p->x))) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
   return MACKO_OK;
 }

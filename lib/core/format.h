@@ -183,6 +183,21 @@ macko_status macko_prepare(macko_matrix *m, macko_error *err);
 macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Checks how many vectors there are and how far apart, as far as a product of ny rows and nx columns shows. */
+static inline macko_status macko_check_distances(const macko_product *p, int64_t nx, int64_t ny, macko_error *err)
+{
+  const int64_t apart = p->ldx > p->ldy ? p->ldx : p->ldy;
+  if (p->k < 0)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "k is %lld, a count of vectors cannot be negative", (long long)p->k);
+  if (p->k > 1 && (p->ldx < nx || p->ldy < ny))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)p->ldx,
+                      (long long)p->ldy, (long long)nx, (long long)ny);
+  if (p->k > 1 && ny && apart > PTRDIFF_MAX / macko_type_bytes(p->vector_type) / p->k)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "no memory holds %lld vectors %lld elements apart", (long long)p->k,
+                      (long long)apart);
+  return MACKO_OK;
+}
+
 /* Gives 1 if plan a suits the options better than plan b. By time it is the faster one, and the smaller one of equal times, as
  * where no time is predicted; by memory it is the smaller one. */
 static inline int macko_better(const macko_options *options, const macko_plan *a, const macko_plan *b)

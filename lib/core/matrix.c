@@ -286,17 +286,11 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   if (vector_type != MACKO_F64 && vector_type != MACKO_F32)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "vector type %d is neither f64 nor f32", (int)vector_type);
   int64_t nx = op == MACKO_OP_N ? m->ncols : m->nrows, ny = op == MACKO_OP_N ? m->nrows : m->ncols;
-  if (k < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "k is %lld, a count of vectors cannot be negative", (long long)k);
-  if (k > 1 && (ldx < nx || ldy < ny))
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)ldx,
-                      (long long)ldy, (long long)nx, (long long)ny);
-  if (k == 0 || ny == 0) return MACKO_OK;
-  const int64_t apart = ldx > ldy ? ldx : ldy;
-  if (k > 1 && apart > PTRDIFF_MAX / macko_type_bytes(vector_type) / k)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "no memory holds %lld vectors %lld elements apart", (long long)k,
-                      (long long)apart);
-  if (!y || (nx > 0 && !x)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
   macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
+  macko_status s = macko_check_distances(&p, nx, ny, err);
+  if (s) return s;
+  if (k == 0 || ny == 0) return MACKO_OK;
+  if (!y || (nx > 0 && !x)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
   if (alpha == 0 || m->nnz == 0) return macko_scale(&p, ny), MACKO_OK;
   if (macko_vectors_overlap(&p, nx, ny))
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y overlap: a product cannot be made in place");

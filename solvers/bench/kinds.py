@@ -12,7 +12,8 @@ if len(sys.argv) < 3: sys.exit(__doc__)
 try:
     import numpy as np, scipy.sparse as sp
     from scipy.sparse.csgraph import reverse_cuthill_mckee
-    from scipy.spatial import Delaunay
+    from scipy.sparse.linalg import splu
+    from scipy.spatial import Delaunay, cKDTree
 except ImportError as missing: sys.exit("kinds.py: %s; pip install numpy scipy" % missing)
 
 MAT_FILE_CLASSID = 1211216  # begins a matrix in PETSc's binary files
@@ -81,6 +82,12 @@ def second_order(n, dim):
 def in_bands(a):
     order = reverse_cuthill_mckee(a.tocsr(), True)
     return a.tocsr()[order][:, order]
+
+
+def shuffled(a, n):
+    """Rows and columns in any order within stretches of n."""
+    order = np.argsort(np.arange(a.shape[0]) // n + random.random(a.shape[0]) * .999, kind="stable")
+    return a[order][:, order]
 
 
 def blocks_of(a, n):
@@ -355,8 +362,7 @@ def power_flow(scale):
     keep = (random.random(a.nnz) < .3) | (a.row == a.col)
     a = sp.coo_matrix((np.ones(keep.sum()), (a.row[keep], a.col[keep])), shape=a.shape).tocsr()
     a = (a + a.T).tocsr()
-    order = np.argsort(np.arange(a.shape[0]) // 5000 + random.random(a.shape[0]) * .999, kind="stable")
-    a = a[order][:, order]
+    a = shuffled(a, 5000)
     return with_random_values(sp.bmat([[a, a], [a, a]]))
 
 
@@ -373,7 +379,6 @@ def lattice(scale):
 @kind
 def molecules(scale):
     """Three unknowns a particle, coupled with all within a radius, about 40 of them."""
-    from scipy.spatial import cKDTree
     n = int(40000 * scale)
     p = random.random((n, 3))
     p = p[along_a_curve(p)]
@@ -394,7 +399,6 @@ def helmholtz(scale):
 @kind
 def factor(scale):
     """The lower factor of a mesh in the plane, with its fill, by minimum degree."""
-    from scipy.sparse.linalg import splu
     a = couplings(mesh(int(60000 * scale), 2)[1]).astype(float)
     a = (a + sp.diags(np.asarray(a.sum(1)).ravel() + 1)).tocsc()
     return with_random_values(splu(a, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0, options=dict(SymmetricMode=True)).L)
@@ -403,7 +407,6 @@ def factor(scale):
 @kind
 def galerkin_unstructured(scale):
     """What algebraic multigrid makes of an unstructured mesh: aggregates by nearest seed, smoothed."""
-    from scipy.spatial import cKDTree
     points, simplices = mesh(int(300000 * scale), 3)
     a = couplings(simplices).astype(float)
     a = (sp.diags(np.asarray(a.sum(1)).ravel()) - a).tocsr()
@@ -431,8 +434,7 @@ def hexahedra_shuffled(scale):
     m = int(36 * scale ** (1 / 3))
     line = band(m, [1, 1, 1], [-1, 0, 1])
     a = sp.kron(sp.kron(line, line), line).tocsr()
-    order = np.argsort(np.arange(a.shape[0]) // 4000 + random.random(a.shape[0]) * .999, kind="stable")
-    return with_random_values(blocks_of(a[order][:, order], 3))
+    return with_random_values(blocks_of(shuffled(a, 4000), 3))
 
 
 @kind

@@ -174,8 +174,8 @@ static macko_status read_indices(const bsp_file *f, const char *name, int64_t co
   return s;
 }
 
-/* Makes doubles of the integers of 64 bits at values, in their place; one that is no exact double is
- * refused. A bint8 is true or false, so that whatever is not 0 becomes 1. */
+/* Makes doubles of the integers of 64 bits at values, in their place; one that is no exact double is refused. A
+ * bint8 is true or false, so that whatever is not 0 becomes 1. */
 static macko_status integers_to_doubles(const bsp_file *f, int is_signed, int is_bool, int64_t count, void *values)
 {
   for (int64_t i = 0; i < count; i++) {

@@ -81,16 +81,15 @@ static int is_among(const char *word, const char *const list[])
 }
 
 /* Refuses a banner that is not of a Matrix Market file which macko_read takes. */
-static macko_status check_banner(const char *path, char words[5][24], macko_error *err)
+static macko_status check_banner(const char *path, char words[4][24], macko_error *err)
 {
-  static const char *const lists[5][7] = {{NULL}, {"matrix"}, {"coordinate", "array"},
-                                          {"real", "double", "integer", "pattern", "complex"},
+  static const char *const lists[4][6] = {{"matrix"}, {"coordinate", "array"}, {"real", "double", "integer", "pattern", "complex"},
                                           {"general", "symmetric", "skew-symmetric", "hermitian"}};
-  static const char *const names[5] = {"", "object", "format", "field", "symmetry"};
-  for (int i = 1; i < 5; i++)
+  static const char *const names[4] = {"object", "format", "field", "symmetry"};
+  for (int i = 0; i < 4; i++)
     if (!is_among(words[i], lists[i]))
       return matrix_file_fail(err, MACKO_PARSE, path, "the banner's %s cannot be '%s'", names[i], words[i]);
-  if (!strcasecmp(words[3], "complex") || !strcasecmp(words[4], "hermitian"))
+  if (!strcasecmp(words[2], "complex") || !strcasecmp(words[3], "hermitian"))
     return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "the values are complex; macko stores real matrices");
   return MACKO_OK;
 }
@@ -99,10 +98,10 @@ static macko_status check_banner(const char *path, char words[5][24], macko_erro
  * number of them. `line` has room for LINE bytes and is overwritten. */
 static macko_status read_matrix_market(const char *path, gzFile f, char *line, file_head *h, macko_error *err)
 {
-  char words[5][24] = {""}, more[2] = "";
-  const char *const format = words[2], *const field = words[3], *const symmetry = words[4];
+  char words[4][24] = {""}, more[2] = "";
+  const char *const format = words[1], *const field = words[2], *const symmetry = words[3];
   long long sizes[3] = {0};
-  if (sscanf(line, "%23s %23s %23s %23s %23s %1s", words[0], words[1], words[2], words[3], words[4], more) != 5)
+  if (sscanf(line, "%*s %23s %23s %23s %23s %1s", words[0], words[1], words[2], words[3], more) != 4)
     return matrix_file_fail(err, MACKO_PARSE, path, "the banner of a Matrix Market file has five words");
   macko_status s = check_banner(path, words, err);
   if (s) return s;
