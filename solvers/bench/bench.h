@@ -110,6 +110,9 @@ void bench_put(macko_type type, void *v, int64_t i, double value);
 /* Fills v with n random elements in [-1, 1), the same in every run. */
 void bench_fill(macko_type type, void *v, int64_t n);
 
+/* Fills v with k vectors of n elements, one after the other, each of them the first one times a power of two. */
+void bench_fill_vectors(macko_type type, void *v, int64_t n, int64_t k);
+
 /* Returns what rounding to a type may change a number by, as a share of it. */
 double bench_unit(macko_type type);
 
@@ -130,6 +133,11 @@ void bench_reference_close(bench_reference *r);
  * for vectors of f64 and in f32 for others; the rounding of y is added, and `rounding`, which is what values of the form at hand
  * may be off by, as a share of each. *difference is as in bench_result. Errors: CORRUPT, naming the worst row. */
 macko_status bench_check(const bench_reference *r, const void *y, double rounding, double *difference, macko_error *err);
+
+/* Does so for the products of k vectors of bench_fill_vectors, which follow each other in y and are divided by their factors;
+ * *difference is the largest of them. */
+macko_status bench_check_vectors(const bench_reference *r, void *y, int64_t k, double rounding, double *difference,
+                                 macko_error *err);
 
 /* ---- report.c: what follows from the results. NAN where something is missing ---- */
 

@@ -32,6 +32,21 @@ void bench_fill(macko_type type, void *v, int64_t n)
   }
 }
 
+/* Gives the factor of vector j. Powers of two change no digit, so that one long product says what all k of them should be; they
+ * stay small where a type ends early. */
+static double factor(macko_type type, int64_t j)
+{
+  return ldexp(1, (int)(j % (macko_type_bytes(type) > 2 ? 31 : 4)));
+}
+
+/* Each vector is a multiple of the first one. */
+void bench_fill_vectors(macko_type type, void *v, int64_t n, int64_t k)
+{
+  bench_fill(type, v, n);
+  for (int64_t j = 1; j < k; j++)
+    for (int64_t i = 0; i < n; i++) bench_put(type, v, j * n + i, factor(type, j) * bench_get(type, v, i));
+}
+
 /* It is half of the distance from 1 to the next number of the type. */
 double bench_unit(macko_type type)
 {
@@ -103,4 +118,22 @@ macko_status bench_check(const bench_reference *r, const void *y, double roundin
   if (row < 0) return MACKO_OK;
   return bench_fail(err, MACKO_CORRUPT, "row %lld is %.9g instead of %.9Lg, off by %.3Lg times what rounding explains",
                     (long long)row, bench_get(r->type, y, row), r->sum[row], worst);
+}
+
+/* What is left of a vector without its factor is what the first one should be. */
+macko_status bench_check_vectors(const bench_reference *r, void *y, int64_t k, double rounding, double *difference,
+                                 macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  *difference = 0;
+  for (int64_t j = 0; j < k && !s; j++) {
+    void *of_vector = (char *)y + j * r->nrows * macko_type_bytes(r->type);
+    const double scale = factor(r->type, j);
+    double off;
+    for (int64_t i = 0; i < r->nrows && j; i++)
+      bench_put(r->type, of_vector, i, bench_get(r->type, of_vector, i) / scale);
+    s = bench_check(r, of_vector, rounding, &off, err);
+    if (!(off <= *difference)) *difference = off;
+  }
+  return s;
 }

@@ -40,15 +40,9 @@ typedef struct {
   macko_type type;
   int k;
   int64_t bytes_of_y; /* of one */
-  void *x, *y;        /* k vectors, one after the other; of x number j is the first one times scale_of(j) */
+  void *x, *y;        /* k vectors, one after the other */
   bench_reference reference; /* of the first vector */
 } vectors;
-
-/* The factor of vector j. Powers of two change no digit, so that one long product says what all k of them should be. */
-static double scale_of(int j)
-{
-  return ldexp(1, j % 31);
-}
 
 /* Makes x and y, aligned to cache lines, and the right product. After an error *v has to be closed as well. */
 static macko_status open_vectors(const macko_csr *a, int k, vectors *v, macko_error *err)
@@ -59,9 +53,7 @@ static macko_status open_vectors(const macko_csr *a, int k, vectors *v, macko_er
   v->x = aligned_alloc(64, ((size_t)a->ncols * (size_t)k * size / 64 + 1) * 64);
   v->y = aligned_alloc(64, ((size_t)a->nrows * (size_t)k * size / 64 + 1) * 64);
   if (!v->x || !v->y) return bench_refuse(err, MACKO_OUT_OF_MEMORY, "vectors", "no memory");
-  bench_fill(v->type, v->x, a->ncols);
-  for (int j = 1; j < k; j++)
-    for (int64_t i = 0; i < a->ncols; i++) bench_put(v->type, v->x, j * a->ncols + i, scale_of(j) * bench_get(v->type, v->x, i));
+  bench_fill_vectors(v->type, v->x, a->ncols, k);
   return bench_reference_open(a, v->type, v->x, &v->reference, err);
 }
 
@@ -77,22 +69,6 @@ static int batch_of(double one)
   return one < shortest_sample ? (int)(shortest_sample / (one + 1e-9)) + 1 : 1;
 }
 
-/* Compares all k products with the right one, each divided by its vector's factor; *difference is the largest of them. */
-static macko_status check_all(const bench_method *m, const vectors *v, double *difference, macko_error *err)
-{
-  macko_status s = MACKO_OK;
-  *difference = 0;
-  for (int j = 0; j < v->k && !s; j++) {
-    const int64_t rows = v->reference.nrows;
-    void *y = (char *)v->y + j * v->bytes_of_y;
-    double off;
-    for (int64_t i = 0; i < rows && j; i++) bench_put(v->type, y, i, bench_get(v->type, y, i) / scale_of(j));
-    s = bench_check(&v->reference, y, m->rounding, &off, err);
-    if (!(off <= *difference)) *difference = off;
-  }
-  return s;
-}
-
 /* Multiplies once untimed into a poisoned y, every element of which is compared; then finds out how many products make a sample.
  * A wrong product is no error here: the method is timed with the others and left out of the table. */
 static macko_status rehearse(const char *matrix, const bench_method *m, vectors *v, rehearsal *h,
@@ -103,7 +79,7 @@ static macko_status rehearse(const char *matrix, const bench_method *m, vectors 
   memset(v->y, 0xff, (size_t)(v->k * v->bytes_of_y));
   macko_status s = m->run(m, v->k, v->x, v->y, err);
   if (s) return s;
-  h->wrong = check_all(m, v, &h->difference, &wrong) != MACKO_OK;
+  h->wrong = bench_check_vectors(&v->reference, v->y, v->k, m->rounding, &h->difference, &wrong) != MACKO_OK;
   if (h->wrong) fprintf(stderr, "%s: %s left out: %s\n", matrix, m->name, wrong.text);
   /* The first product may have been the one that touched memory for the first time, so the second one tells how long it takes. */
   double start = bench_now();

@@ -63,16 +63,17 @@ static void close_stopwatch(stopwatch *w)
   free(w->times);
 }
 
-/* Sets *us to the median of single multiplies in microseconds, with the cache emptied before each or not. The events enclose the
+/* Sets *us to the median of single multiplies with k vectors in microseconds, with the cache emptied before each or not. The events enclose the
  * multiply alone, and the host waits for each before it queues the next. */
-static macko_status median(stopwatch *w, const bench_contender *c, int repeats, int flush, double *us, macko_error *err)
+static macko_status median(stopwatch *w, const bench_contender *c, int k, int repeats, int flush, double *us,
+                           macko_error *err)
 {
   macko_status s = MACKO_OK;
   for (int i = -WARM_UP; !s && i < repeats; i++) {
     /* Writing this much pushes everything else out of the cache. */
     if (flush) s = bench_cuda(cudaMemsetAsync(w->flush, i & 0xff, FLUSH_BYTES, NULL), "flushing the cache", err);
     cudaEventRecord(w->from, NULL);
-    if (!s) s = c->run(c, NULL, err);
+    if (!s) s = c->run(c, k, NULL, err);
     cudaEventRecord(w->to, NULL);
     if (!s) s = bench_cuda(cudaEventSynchronize(w->to), c->name, err);
     if (i >= 0) cudaEventElapsedTime(&w->times[i], w->from, w->to);
@@ -87,20 +88,21 @@ static macko_status median(stopwatch *w, const bench_contender *c, int repeats, 
 /* The vectors of all products with a matrix. */
 typedef struct {
   macko_type type;
+  int k;
   int64_t nrows, ncols;
-  void *x, *y;         /* device */
+  void *x, *y;         /* device; k vectors, one after the other */
   char *host;          /* y of the contender at hand */
-  bench_reference reference;
+  bench_reference reference; /* of the first vector */
 } vectors;
 
 /* Makes x and y in device memory, and the right product. After an error *v has to be closed as well. */
-static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *err)
+static macko_status open_vectors(const macko_csr *a, int k, vectors *v, macko_error *err)
 {
-  size_t size = (size_t)macko_type_bytes(BENCH_VECTOR(a)), most = (size_t)(a->ncols > a->nrows ? a->ncols : a->nrows) * size;
-  *v = (vectors){.type = BENCH_VECTOR(a), .nrows = a->nrows, .ncols = a->ncols};
+  size_t size = (size_t)(k * macko_type_bytes(BENCH_VECTOR(a))), most = (size_t)(a->ncols > a->nrows ? a->ncols : a->nrows) * size;
+  *v = (vectors){.type = BENCH_VECTOR(a), .k = k, .nrows = a->nrows, .ncols = a->ncols};
   v->host = malloc(most + 1);
   if (!v->host) return no_memory(err);
-  bench_fill(v->type, v->host, a->ncols);
+  bench_fill_vectors(v->type, v->host, a->ncols, k);
   macko_status s = bench_reference_open(a, v->type, v->host, &v->reference, err);
   if (!s) s = bench_cuda(cudaMalloc(&v->x, most + 256), "memory for x", err);
   if (!s) s = bench_cuda(cudaMalloc(&v->y, most + 256), "memory for y", err);
@@ -119,11 +121,11 @@ static void close_vectors(vectors *v)
 /* Poisons y, multiplies, and compares every element, so that what a kernel leaves out is found too. */
 static macko_status check(const bench_contender *c, vectors *v, double *difference, macko_error *err)
 {
-  size_t bytes = (size_t)(v->nrows * macko_type_bytes(v->type));
+  size_t bytes = (size_t)(v->k * v->nrows * macko_type_bytes(v->type));
   macko_status s = bench_cuda(cudaMemset(v->y, 0xff, bytes), "poisoning y", err);
-  if (!s) s = c->run(c, NULL, err);
+  if (!s) s = c->run(c, v->k, NULL, err);
   if (!s) s = bench_cuda(cudaMemcpy(v->host, v->y, bytes, cudaMemcpyDeviceToHost), c->name, err);
-  return s ? s : bench_check(&v->reference, v->host, c->rounding, difference, err);
+  return s ? s : bench_check_vectors(&v->reference, v->host, v->k, c->rounding, difference, err);
 }
 
 /* ---- ours ---- */
@@ -135,11 +137,11 @@ typedef struct {
   int64_t nrows, ncols;
 } ours;
 
-/* Queues one product by one vector. */
-static macko_status run_ours(const bench_contender *c, cudaStream_t stream, macko_error *err)
+/* Queues one product by k vectors. */
+static macko_status run_ours(const bench_contender *c, int k, cudaStream_t stream, macko_error *err)
 {
   const ours *o = c->own;
-  return macko_device_multiply(o->d, MACKO_OP_N, o->type, 1, 1, c->x, o->ncols, 0, c->y, o->nrows, stream, err);
+  return macko_device_multiply(o->d, MACKO_OP_N, o->type, k, 1, c->x, o->ncols, 0, c->y, o->nrows, stream, err);
 }
 
 /* Also closes what open_ours could not finish. */
@@ -219,15 +221,17 @@ static macko_status measure(session *m, const bench_contender *c, bench_result *
   snprintf(r->name, sizeof r->name, "%s", c->name);
   snprintf(r->detail, sizeof r->detail, "%s", c->detail);
   r->nrows = a->nrows, r->ncols = a->ncols, r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
-  r->k = 1, r->bytes = c->bytes, r->lossy = c->rounding > 0;
+  r->k = m->v.k, r->bytes = c->bytes, r->lossy = c->rounding > 0;
   /* What ours took is in *r already. */
   if (r->peer) r->encode = c->preparation;
-  r->moved = c->bytes + (a->nrows + a->ncols) * macko_type_bytes(m->v.type);
+  r->moved = c->bytes + m->v.k * (a->nrows + a->ncols) * macko_type_bytes(m->v.type);
   macko_status s = check(c, &m->v, &r->difference, err);
   /* A wrong product is left out like one that fails, and ends the program with an error later. */
   if (s == MACKO_CORRUPT) m->table->wrong++;
-  if (!s) s = median(&m->w, c, m->repeats, 1, &r->us, err);
-  if (!s) s = median(&m->w, c, m->repeats, 0, &r->warm, err);
+  if (!s) s = median(&m->w, c, m->v.k, m->repeats, 1, &r->us, err);
+  if (!s) s = median(&m->w, c, m->v.k, m->repeats, 0, &r->warm, err);
+  if (!s && m->v.k > 1) s = median(&m->w, c, 1, m->repeats, 1, &r->singles, err);
+  r->singles *= m->v.k;
   bench_result *room = s ? NULL : bench_add(m->table);
   if (room) *room = *r;
   return s || room ? s : no_memory(err);
@@ -280,17 +284,17 @@ macko_status bench_gpu(const char *matrix, const macko_csr *a, bench_settings *s
   bench_contender c;
   snprintf(names, sizeof names, "%s", settings->encodings);
   /* Both are opened even if the first one fails, as both are closed at the end. */
-  macko_status s = open_stopwatch(&m.w, settings->repeats, err), filled = open_vectors(a, &m.v, err);
+  macko_status s = open_stopwatch(&m.w, settings->repeats, err), filled = open_vectors(a, settings->vectors, &m.v, err);
   if (!s) s = filled;
   for (int i = 0; !s && !table->count && i < BENCH_PEERS; i++) { /* so that loading the libraries is in nobody's preparation */
-    macko_status opened = bench_open_peer(i, a, m.v.x, m.v.y, &c, err);
+    macko_status opened = bench_open_peer(i, a, m.v.k, m.v.x, m.v.y, &c, err);
     c.close(&c);
     if (opened) cudaGetLastError();
   }
   for (int i = 0; !s && i < BENCH_PEERS; i++) {
     /* Each contender is closed before the next one is opened: there may be room for only one. */
     bench_result r = {.peer = 1};
-    macko_status opened = bench_open_peer(i, a, m.v.x, m.v.y, &c, err);
+    macko_status opened = bench_open_peer(i, a, m.v.k, m.v.x, m.v.y, &c, err);
     measure_or_say(&m, opened, &c, &r, err);
   }
   if (!s) s = copy_matrix(a, &m.on_device, err);

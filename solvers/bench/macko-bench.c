@@ -216,8 +216,7 @@ static int run(request *r, char **arguments, int count)
 {
   static names n;
   macko_error err = {0};
-  const char *for_cpu = r->settings.vectors > 1 ? "--vectors" : r->settings.mkl ? "--mkl"
-                                                                                : r->settings.cpu_time ? "--cpu-time" : NULL;
+  const char *for_cpu = r->settings.mkl ? "--mkl" : r->settings.cpu_time ? "--cpu-time" : NULL;
   if (for_cpu && r->where && !strcmp(r->where, "gpu"))
     return fprintf(stderr, "macko-bench: %s is for products on a CPU\n", for_cpu), 2;
   /* --solve, and what is for products on a CPU, measure there where nothing is said. */

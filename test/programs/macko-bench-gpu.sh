@@ -16,6 +16,18 @@ for form in "csr1 csr1-plain csr2 csr2-plain csr1-f32 coo sell".split(): assert 
 assert ("tetra:12:3", "cusparse-bsr") in forms, "bsr"
 for form in "cublas-gemm cublas-gemv cusparse-csr1 auto".split(): assert ("pruned:256x256:50", form) in forms, form
 END
+# Several vectors at once, beside as many products of one.
+$bench --device gpu --repeat 3 --vectors 5 --encodings auto,csr,slice,eccsr --json "$dir/k.json" tetra:12:3 27-point:12:f32 \
+  pruned:256x256:50 >"$dir/text" 2>&1 || fail "--vectors"
+python3 - "$dir/k.json" <<'END' || fail "results of several vectors"
+import json, sys
+results = json.load(open(sys.argv[1]))["results"]
+assert results and all(r["k"] == 5 and r["singles_us"] > 0 for r in results)
+forms = {(r["matrix"], r["form"]) for r in results}
+for form in "cusparse-csr1 cusparse-csr2 cusparse-coo cusparse-bsr auto csr slice eccsr".split():
+  assert ("tetra:12:3", form) in forms, form
+for form in "cusparse-csr1 cublas-gemm auto csr".split(): assert ("pruned:256x256:50", form) in forms, form
+END
 # Products with many columns, whichever way multiplies: every type at every pattern, beside the dense one.
 $bench --matmul 96x128x40 --repeat 3 --tsv "$dir/m.tsv" >"$dir/text" 2>&1 || fail "--matmul"
 for type in bf16 i8 e4m3 f16; do

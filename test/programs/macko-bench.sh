@@ -100,8 +100,6 @@ for r in one: assert r["k"] == 1 and r["singles_us"] is None and r["x_singles"] 
 END
 expect 2 $bench --vectors 0 27-point:4
 expect 2 $bench --vectors 2 --solve 3 27-point:4
-expect 2 $bench --vectors 2 --device gpu 27-point:4
-grep -q "vectors is for products on a CPU" "$dir/text" || fail "what --vectors is for"
 
 # From a file, without measuring: what a GPU left, made up.
 tab=$(printf '\t')
@@ -251,7 +249,7 @@ for option in "--vectors 3" --cpu-time "--mkl ." "--encodings csr" "--json $dir/
   expect 2 $bench --solve 2 $option 27-point:4
   grep -q -e "--solve prints a table .* not with ${option%% *}" "$dir/text" || fail "$option beside --solve is not refused"
 done
-for option in "--vectors 3" --cpu-time "--mkl ."; do
+for option in --cpu-time "--mkl ."; do
   expect 2 $bench --device gpu $option 27-point:4
   grep -q -e "${option%% *} is for products on a CPU" "$dir/text" || fail "$option on a GPU is not refused"
 done
