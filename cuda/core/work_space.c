@@ -28,20 +28,29 @@ void macko_work_space_free(macko_work_space *space)
   free(space);
 }
 
-/* The first stream's memory is taken here, so that products of a program with one stream never allocate. It needs no pool. */
-macko_status macko_work_space_new(int64_t bytes, int64_t zeroed, cudaStream_t stream, macko_work_space **space, macko_error *err)
+/* A keeper without memory gets it from the pool. */
+macko_status macko_work_space_later(int64_t bytes, macko_work_space **space, macko_error *err)
 {
   *space = NULL;
   if (!bytes) return MACKO_OK;
-  macko_work_space *w = calloc(1, sizeof *w);
-  if (!w) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a work space of %zu bytes", sizeof *w);
-  w->bytes = bytes, w->zeroed = zeroed;
-  pthread_mutex_init(&w->lock, NULL);
-  macko_status s = macko_device_alloc(bytes, "work space of products", &w->kept[0].memory, err);
+  *space = calloc(1, sizeof **space);
+  if (!*space) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a work space of %zu bytes", sizeof **space);
+  (*space)->bytes = bytes;
+  pthread_mutex_init(&(*space)->lock, NULL);
+  return MACKO_OK;
+}
+
+/* The first stream's memory is taken here, so that products of a program with one stream never allocate. It needs no pool. */
+macko_status macko_work_space_new(int64_t bytes, int64_t zeroed, cudaStream_t stream, macko_work_space **space, macko_error *err)
+{
+  macko_status s = macko_work_space_later(bytes, space, err);
+  macko_work_space *w = *space;
+  if (s || !w) return s;
+  w->zeroed = zeroed;
+  s = macko_device_alloc(bytes, "work space of products", &w->kept[0].memory, err);
   if (!s && zeroed)
     s = macko_cuda_status(cudaMemsetAsync(w->kept[0].memory, 0, (size_t)zeroed, stream), "clearing work space", err);
-  if (s) macko_work_space_free(w);
-  else *space = w;
+  if (s) macko_work_space_free(w), *space = NULL;
   return s;
 }
 

@@ -24,6 +24,10 @@ typedef struct {
  * must leave 0 there, so that no product has to clear them. *space is NULL for 0 bytes. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_work_space_new(int64_t bytes, int64_t zeroed, cudaStream_t stream, macko_work_space **space, macko_error *err);
 
+/* The same of which nobody has memory before a product takes it: for what few programs do. Nothing is zeroed. Errors:
+ * OUT_OF_MEMORY. */
+macko_status macko_work_space_later(int64_t bytes, macko_work_space **space, macko_error *err);
+
 /* A product that wants the memory is started between these two calls, both on its stream and by one thread. After MACKO_OK from
  * the first the second must follow, because a lock may be held in between. space may be NULL, and the memory is NULL then.
  * Errors: OUT_OF_MEMORY, UNSUPPORTED (a device without memory pools), DEVICE. */

@@ -3,15 +3,13 @@
  * adds them up row by row, as many lanes a row as there are for it. Blocks hold whole rows, but for rows too long for one: of
  * those every block leaves a sum, and the last one done adds them up. The order is the same on every run, which cuSPARSE's fast
  * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
-#include "core/product.cuh"
-#include "core/warp.cuh"
 #include "core/work_space.h"
-#include "csr/csr_blocks.h"
+#include "csr/csr.cuh"
 
 #include <stdlib.h>
 
-/* LONG entries a lane are what a row may have to be added up by its own lanes. */
-enum { THREADS = MACKO_CSR_THREADS, LONG = 16 };
+/* So many entries a lane are what a row may have to be added up by its own lanes. */
+enum { LONG = 16 };
 
 /* Gives how many blocks whose threads multiply ITEMS entries each are to run at once on a multiprocessor: as many as leave the
  * registers for loads of all ITEMS entries to be under way together, which are measured numbers. f32 takes half of the registers.
@@ -23,41 +21,11 @@ template <typename SUM, int GROUP, int ITEMS> static constexpr int resident()
   return ITEMS == MACKO_CSR_SOME && sizeof(SUM) == 8 ? 12 : 16;
 }
 
-/* This is a matrix of format csr for the kernel; device pointers. */
-struct csr {
-  const void *row_ptr, *cols;
-  const macko_csr_block *blocks;
-  const macko_csr_long_row *long_rows;
-  double *partials; /* work space, as done: MACKO_DEVICE_GROUP a piece */
-  unsigned *done;   /* blocks that have left their sums, of every long row; 0 before a product and after it */
-  int row_ptr_type;
-};
-
 /* Says where product e is in shared memory: one element is left out after every 128 bytes, because lanes that take a row of 8
  * or 16 entries each would otherwise hit the same banks. */
 template <typename SUM> static __device__ __forceinline__ int slot(int e)
 {
   return e + e / (int)(128 / sizeof(SUM));
-}
-
-/* Gives the block that this block of threads takes, by two loads of 16 bytes. */
-static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_block *blocks)
-{
-  const int4 *p = (const int4 *)(blocks + blockIdx.x);
-  union { int4 words[2]; macko_csr_block block; } u = {{__ldg(p), __ldg(p + 1)}};
-  return u.block;
-}
-
-/* Thread 0 gets the sum of all threads'. scratch has an element a warp; the barrier before it is written lets it be used
- * again. */
-template <typename SUM> static __device__ __forceinline__ SUM sum_of_block(SUM sum, SUM *scratch)
-{
-  sum = sum_of_lanes(sum, WARP);
-  __syncthreads();
-  if (threadIdx.x % WARP == 0) scratch[threadIdx.x / WARP] = sum;
-  __syncthreads();
-  for (int w = 1; w < THREADS / WARP; w++) sum += scratch[w];
-  return sum;
 }
 
 /* Gives the sum of products begin .. end - 1 of a row, by `lanes` lanes; the whole warp must come here together. A row that has
@@ -93,39 +61,14 @@ static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const 
   }
 }
 
-/* Leaves the sum of this block's piece, which thread 0 has, for the other pieces of the row. Whoever comes last adds up the
- * row, always in the same order, and sets the counter back to 0 for the next product. */
-template <int VECTOR, typename SUM, int GROUP>
-static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP],
-                                                 const device_vectors &v, double *scratch)
+/* Sets starts[r] to where the products of row r of a block begin, which threads have found for the first two rows that they take
+ * each: most blocks have no more. */
+static __device__ __forceinline__ void put_starts(const csr &a, const macko_csr_block &b, int64_t start, int one, int two,
+                                                  int16_t *starts)
 {
-  __shared__ int is_last;
-  macko_csr_long_row row = a.long_rows[b.long_row];
-  if (row.count == 1) {
-    for (int g = 0; g < GROUP && threadIdx.x == 0; g++) put_y<VECTOR>(v, g, b.row, sum[g]);
-    return;
-  }
-  if (threadIdx.x == 0) {
-    for (int g = 0; g < GROUP; g++) __stcg(a.partials + (int64_t)b.piece * MACKO_DEVICE_GROUP + g, (double)sum[g]);
-    is_last = count_release(a.done + b.long_row) == (unsigned)row.count - 1;
-  }
-  __syncthreads();
-  if (!is_last) return;
-  __threadfence();
-  for (int g = 0; g < GROUP; g++) {
-    double all = 0;
-    const double *partials = a.partials + (int64_t)row.first * MACKO_DEVICE_GROUP + g;
-    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(partials + (int64_t)i * MACKO_DEVICE_GROUP);
-    all = sum_of_block(all, scratch);
-    if (threadIdx.x == 0) put_y<VECTOR>(v, g, b.row, all);
-  }
-  if (threadIdx.x == 0) a.done[b.long_row] = 0;
-}
-
-/* Says where row r of the block starts, counted from entry `start`; rows beyond the block's last are empty. */
-static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_block &b, int64_t start, int r)
-{
-  return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
+  starts[threadIdx.x] = (int16_t)one, starts[threadIdx.x + THREADS] = (int16_t)two;
+#pragma unroll 1
+  for (int r = threadIdx.x + 2 * THREADS; r <= b.rows; r += THREADS) starts[r] = (int16_t)row_start(a, b, start, r);
 }
 
 /* Computes the product of one block, in three steps: values, columns and x are loaded and multiplied entry by entry; products
@@ -169,11 +112,7 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS>())
       for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<type.value>(v.x, g * v.ldx + col[i], v.type);
     });
     if (g) __syncthreads(); /* products of the vector before are read */
-    else {
-      starts[threadIdx.x] = (int16_t)one, starts[threadIdx.x + THREADS] = (int16_t)two;
-#pragma unroll 1
-      for (int r = threadIdx.x + 2 * THREADS; r <= b.rows; r += THREADS) starts[r] = (int16_t)row_start(a, b, start, r);
-    }
+    else put_starts(a, b, start, one, two, starts);
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) products[slot<SUM>(i * THREADS + threadIdx.x)] = value[i] * x[i];
     __syncthreads();
@@ -230,6 +169,7 @@ typedef struct {
   csr a;
   void *memory; /* blocks, then long rows */
   macko_work_space *space;
+  macko_work_space *packed; /* room for vectors side by side, which no stream has before it multiplies several */
 } device_csr;
 
 /* Gives the number of bytes of work space before the sums of pieces: a counter for each long row, up to a multiple of 16. */
@@ -265,10 +205,32 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
   own->a.row_ptr = macko_device_data(d, "row_ptr"), own->a.cols = macko_device_data(d, "cols");
   own->a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   macko_status s = macko_csr_cut_blocks(host, &own->cut, err);
+  if (!s) s = macko_work_space_later(d->m.ncols * MACKO_DEVICE_GROUP * (int64_t)sizeof(double), &own->packed, err);
   return s ? s : upload_cut(d, own, stream, err);
 }
 
+/* Multiplies vectors in groups as far as they go side by side, and gives how many have been done: none where there is no memory for
+ * it, as nothing depends on it but time. */
+static int64_t multiply_side_by_side(const csr &a, const device_csr *own, const macko_device_matrix *d, const macko_product *p,
+                                     cudaStream_t stream)
+{
+  macko_work_loan loan;
+  if (!macko_csr_packed_bytes(d, p) || macko_work_space_take(own->packed, stream, &loan, NULL)) return 0;
+  const macko_status s = macko_csr_multiply_packed(a, own->cut.nblocks, d, p, loan.memory, stream, NULL);
+  macko_work_space_give_back(own->packed, stream, &loan, NULL);
+  return s ? 0 : p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP;
+}
+
 /* Matrices with 64-bit columns are rare, so that they have one kernel for all types. */
+static macko_status multiply_others(const csr &a, const device_csr *own, const macko_device_matrix *d, const macko_product *p,
+                                    cudaStream_t stream, macko_error *err)
+{
+  const int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
+  const csr_launch to_run = {a, own->cut.nblocks, own->cut.items, wide, stream};
+  if (!wide) return run_product(to_run, d, p, err);
+  return macko_cuda_status(run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p), "starting a multiply", err);
+}
+
 extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p,
                                            cudaStream_t stream, macko_error *err)
 {
@@ -278,11 +240,10 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
   macko_status s = macko_work_space_take(own->space, stream, &loan, err);
   if (s) return s;
   a.done = (unsigned *)loan.memory, a.partials = (double *)((char *)loan.memory + counter_bytes(&own->cut));
-  int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
-  csr_launch to_run = {a, own->cut.nblocks, own->cut.items, wide, stream};
-  if (wide)
-    s = macko_cuda_status(run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p), "starting a multiply", err);
-  else s = run_product(to_run, d, p, err);
+  macko_product rest = *p;
+  const int64_t done = multiply_side_by_side(a, own, d, p, stream);
+  rest.k -= done, rest.x = vectors_from(p, done).x, rest.y = vectors_from(p, done).y;
+  s = rest.k ? multiply_others(a, own, d, &rest, stream, err) : MACKO_OK;
   macko_status back = macko_work_space_give_back(own->space, stream, &loan, s ? NULL : err);
   return s ? s : back;
 }
@@ -292,7 +253,7 @@ extern "C" void macko_csr_destroy(macko_device_matrix *d)
   device_csr *own = (device_csr *)d->own;
   if (!own) return;
   cudaFree(own->memory);
-  macko_work_space_free(own->space);
+  macko_work_space_free(own->space), macko_work_space_free(own->packed);
   free(own->cut.blocks), free(own->cut.long_rows);
   free(own);
 }

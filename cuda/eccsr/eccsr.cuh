@@ -348,7 +348,7 @@ template <int STORED> static inline unsigned blocks_for(const eccsr &a)
 #define MACKO_ECCSR_WIDTHS \
   MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F64, double) MACKO_CASE(I8, F64, double) MACKO_CASE(U8, F64, double) \
   MACKO_CASE(F32, F32, float)
-#define MACKO_ECCSR_GROUP_WIDTHS MACKO_CASE(F64, F64, double)
+#define MACKO_ECCSR_GROUP_WIDTHS MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F32, float)
 
 /* Of the first list these also have kernels in which several warps share a slice. */
 #define MACKO_ECCSR_SPLITS MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F32, float)

@@ -268,7 +268,7 @@ static cudaGraphExec_t capture(const fixture *f, int job, int64_t k)
 START_TEST(a_graph_replays_on_two_streams)
 {
   fixture f = open_fixture(_i);
-  for (int64_t k = 1; k <= 3; k++) {
+  for (int64_t k = 1; k <= K; k++) {
     learn(&f, 0, k);
     cudaGraphExec_t run = capture(&f, 0, k);
     for (int round = 0; round < 20; round++) {

@@ -1,0 +1,84 @@
+/* What products with format csr share: blocks of whole rows, and of pieces of a row too long for one. */
+#ifndef MACKO_CSR_CUH
+#define MACKO_CSR_CUH
+
+#include "core/product.cuh"
+#include "core/warp.cuh"
+#include "csr/csr_blocks.h"
+
+enum { THREADS = MACKO_CSR_THREADS };
+
+/* This is a matrix of format csr for the kernel; device pointers. */
+struct csr {
+  const void *row_ptr, *cols;
+  const macko_csr_block *blocks;
+  const macko_csr_long_row *long_rows;
+  double *partials; /* work space, as done: MACKO_DEVICE_GROUP a piece */
+  unsigned *done;   /* blocks that have left their sums, of every long row; 0 before a product and after it */
+  int row_ptr_type;
+};
+
+/* Gives the block that this block of threads takes, by two loads of 16 bytes. */
+static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_block *blocks)
+{
+  const int4 *p = (const int4 *)(blocks + blockIdx.x);
+  union { int4 words[2]; macko_csr_block block; } u = {{__ldg(p), __ldg(p + 1)}};
+  return u.block;
+}
+
+/* Thread 0 gets the sum of all threads'. scratch has an element a warp; the barrier before it is written lets it be used
+ * again. */
+template <typename SUM> static __device__ __forceinline__ SUM sum_of_block(SUM sum, SUM *scratch)
+{
+  sum = sum_of_lanes(sum, WARP);
+  __syncthreads();
+  if (threadIdx.x % WARP == 0) scratch[threadIdx.x / WARP] = sum;
+  __syncthreads();
+  for (int w = 1; w < THREADS / WARP; w++) sum += scratch[w];
+  return sum;
+}
+
+/* Leaves the sum of this block's piece, which thread 0 has, for the other pieces of the row. Whoever comes last adds up the
+ * row, always in the same order, and sets the counter back to 0 for the next product. */
+template <int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP],
+                                                 const device_vectors &v, double *scratch)
+{
+  __shared__ int is_last;
+  macko_csr_long_row row = a.long_rows[b.long_row];
+  if (row.count == 1) {
+    for (int g = 0; g < GROUP && threadIdx.x == 0; g++) put_y<VECTOR>(v, g, b.row, sum[g]);
+    return;
+  }
+  if (threadIdx.x == 0) {
+    for (int g = 0; g < GROUP; g++) __stcg(a.partials + (int64_t)b.piece * MACKO_DEVICE_GROUP + g, (double)sum[g]);
+    is_last = count_release(a.done + b.long_row) == (unsigned)row.count - 1;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  for (int g = 0; g < GROUP; g++) {
+    double all = 0;
+    const double *partials = a.partials + (int64_t)row.first * MACKO_DEVICE_GROUP + g;
+    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(partials + (int64_t)i * MACKO_DEVICE_GROUP);
+    all = sum_of_block(all, scratch);
+    if (threadIdx.x == 0) put_y<VECTOR>(v, g, b.row, all);
+  }
+  if (threadIdx.x == 0) a.done[b.long_row] = 0;
+}
+
+/* Says where row r of the block starts, counted from entry `start`; rows beyond the block's last are empty. */
+static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_block &b, int64_t start, int r)
+{
+  return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
+}
+
+/* Multiplies all but the last p->k % MACKO_DEVICE_GROUP vectors, in groups whose elements are put side by side in `side_by_side`,
+ * device memory of macko_csr_packed_bytes. */
+macko_status macko_csr_multiply_packed(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
+                                       void *side_by_side, cudaStream_t stream, macko_error *err);
+
+/* Gives the bytes for that, or 0 where products of such types and so many vectors do not go side by side. */
+int64_t macko_csr_packed_bytes(const macko_device_matrix *d, const macko_product *p);
+
+#endif
