@@ -854,7 +854,8 @@ module macko_files
   end interface macko_write_matrix_market
 
   ! call macko_predict(row_ptr, cols, values, info [, ncols, options, stat, errmsg]): what a%encode would make, before anything is
-  ! built: info%bytes (exact, but for format dtans, within 1 %) beside info%csr_bytes, info%seconds of a product, the format and so on.
+  ! built: info%bytes (exact, but for format dtans, within 1 %, and variants paper and shared of eccsr, by a sample) beside
+  ! info%csr_bytes, info%seconds of a product, the format and so on.
   interface macko_predict
     module procedure predict_i4i4r4
     module procedure predict_i4i4r8

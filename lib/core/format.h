@@ -46,7 +46,7 @@ typedef struct macko_findings macko_findings;
 /* What planning decided: everything that encode needs besides the matrix, and everything that info reports. Files keep what
  * doc/formats/container.md lists, so that a matrix that was loaded has that again. */
 typedef struct {
-  int64_t bytes;                   /* bytes of all sections: exact, but for dtans predicted within 1 % */
+  int64_t bytes;                   /* bytes of all sections; exact where encoding follows, but for dtans, within 1 % */
   macko_layout layout;             /* AUTO where the format has none */
   macko_variant variant;           /* AUTO where the format has none */
   int gap_bits;                  /* 0 where the format has none or the width varies */

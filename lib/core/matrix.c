@@ -167,8 +167,10 @@ macko_status macko_foresee(const macko_csr *a, const macko_options *options, mac
   return s;
 }
 
+/* The reason of a prediction is kept by the thread that asked for it, as no matrix is there to own it. */
 macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err)
 {
+  static _Thread_local char reason[MACKO_REASON_LENGTH];
   checked_input in;
   macko_matrix m;
   if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
@@ -178,7 +180,8 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   if (s) return s;
   macko_get_info(&m, info);
   info->bytes = m.plan.bytes;
-  info->reason = NULL;
+  memcpy(reason, m.plan.reason, sizeof reason);
+  info->reason = reason;
   return MACKO_OK;
 }
 

@@ -64,6 +64,19 @@ static inline int64_t macko_eccsr_bundles(int64_t nrows)
   return (nrows + MACKO_ECCSR_BUNDLE - 1) / MACKO_ECCSR_BUNDLE;
 }
 
+/* Returns the slots of section "values". */
+static inline int64_t macko_eccsr_paper_slots(const macko_eccsr_paper_counts *c)
+{
+  return c->rows * macko_eccsr_granule(c->lanes);
+}
+
+/* Returns what blocks take beside their values, for codes of so many bits: a mask, a number of granules, the first columns of
+ * lanes, and codes. */
+static inline int64_t macko_eccsr_paper_block_bytes(const macko_eccsr_paper_counts *c, int bits)
+{
+  return c->blocks * (2 + 4 + 4 * c->lanes) + c->granules * (macko_eccsr_granule(c->lanes) * bits / 8);
+}
+
 /* Returns the code, of so many bits, of a slot without an entry; as a gap it leads so many columns further. With 32 bits there
  * are such slots at the ends of blocks only. */
 static inline uint32_t macko_eccsr_no_entry(int bits)

@@ -1,27 +1,20 @@
-/* Pairs of column sets that have many columns in common, without comparing all with all: candidates by MinHash with one permutation
- * (Li, Owen, Zhang, NIPS 2012), compared in full. */
-#include "core/hash.h"
+/* Pairs of column sets that have many columns in common, without comparing all with all: candidates by MinHash, compared in
+ * full. */
 #include "core/threads.h"
 #include "eccsr/eccsr_paper.h"
+#include "eccsr/eccsr_paper_signature.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BANDS = 32, /* parts of a signature */
-       NOTHING = -1 };
-
-/* The signature of a set: for every band the least hash among its columns whose hashes fall there; all ones where none does. The
- * more columns two sets share, the more bands agree. */
-typedef struct {
-  uint32_t band[BANDS];
-} signature;
+enum { BANDS = MACKO_ECCSR_BANDS, NOTHING = -1 };
 
 /* What threads share while they look for pairs. */
 typedef struct {
   const macko_eccsr_sets *sets;
   int64_t least;
   const int32_t *partner;
-  signature *signatures;
+  macko_eccsr_signature *signatures;
   int32_t *before;         /* [set][band]: a set before it with the same hash, or NOTHING */
   macko_eccsr_pair *pairs; /* [set][candidate] */
 } search;
@@ -38,20 +31,15 @@ static int64_t size_of(const macko_eccsr_sets *sets, int64_t i)
   return sets->starts[i + 1] - sets->starts[i];
 }
 
-/* Signs sets from .. to - 1, as a macko_part. The highest bits of a hash choose the band and the low half is what is compared.
- * Sets for which no partner is looked for have all ones, which agree with nothing. */
+/* Signs sets from .. to - 1, as a macko_part. Sets for which no partner is looked for agree with nothing. */
 static void sign_sets(void *context, int part, int64_t from, int64_t to)
 {
   search *f = context;
   (void)part;
-  memset(f->signatures + from, 0xff, (size_t)(to - from) * sizeof *f->signatures);
   for (int64_t i = from; i < to; i++) {
-    uint32_t *band = f->signatures[i].band;
-    for (int64_t p = f->sets->starts[i]; p < f->sets->starts[i + 1] && is_free(f, i); p++) {
-      const uint64_t hash = macko_mix((uint64_t)f->sets->cols[p]);
-      const uint32_t low = (uint32_t)hash;
-      if (low < band[hash >> 59]) band[hash >> 59] = low;
-    }
+    macko_eccsr_sign_nothing(&f->signatures[i]);
+    for (int64_t p = f->sets->starts[i]; p < f->sets->starts[i + 1] && is_free(f, i); p++)
+      macko_eccsr_sign_column(&f->signatures[i], f->sets->cols[p]);
   }
 }
 
@@ -80,7 +68,7 @@ static macko_status link_sets(search *f, macko_error *err)
 }
 
 /* Returns in how many bands two signatures agree. */
-static int agreement(const signature *a, const signature *b)
+static int agreement(const macko_eccsr_signature *a, const macko_eccsr_signature *b)
 {
   int count = 0;
   for (int i = 0; i < BANDS; i++) count += (a->band[i] == b->band[i]) & (a->band[i] != UINT32_MAX);

@@ -74,7 +74,7 @@ def encode(matrix, shape=None, index_base=0, **options):
 
 
 def predict(matrix, shape=None, index_base=0, **options):
-    """What encode would make, without making it: info without a reason."""
+    """What encode would make, without making it; reason says how far bytes may be off where they are estimated."""
     view, info = _View(matrix, shape, index_base), Info()
     call("macko_predict", ctypes.byref(view.c), _options(options), ctypes.byref(info))
     return _info(info)

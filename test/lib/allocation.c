@@ -342,6 +342,24 @@ START_TEST(blocks_that_outgrow_their_room_survive)
 }
 END_TEST
 
+/* A matrix that is large enough to be estimated by a sample. */
+START_TEST(estimates_survive)
+{
+  enum { ROWS = 400, ENTRIES = 30 };
+  static int64_t starts[ROWS + 1], places[ROWS * ENTRIES];
+  static double ones[ROWS * ENTRIES];
+  subject s = {.a = {.nrows = ROWS, .ncols = 100, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                     .row_ptr = starts, .cols = places, .values = ones}};
+  for (int64_t p = 0; p < ROWS * ENTRIES; p++) places[p] = p % ENTRIES * 3 + p / ENTRIES % 3, ones[p] = 1;
+  for (int64_t i = 0; i <= ROWS; i++) starts[i] = i * ENTRIES;
+  macko_options_init(&s.options);
+  s.options.format = MACKO_FORMAT_ECCSR, s.options.variant = MACKO_VARIANT_SHARED;
+  failures = 0;
+  sweep(predict, &s, 2, MACKO_OK, "estimate");
+  ck_assert_int_gt(failures, 30);
+}
+END_TEST
+
 static const char *const files[] = {"data/small.mtx.gz", "data/small.tar.gz", "data/plain.tar", "data/two-members.mtx.gz",
                                     "fuzz/corpus/matrix_market/symmetric", "fuzz/corpus/matrix_market/array",
                                     "golden/macko/slices.mtx", "fuzz/corpus/harwell_boeing/real",
@@ -411,6 +429,7 @@ int main(void)
   tcase_set_timeout(t, 600);
   tcase_add_loop_test(t, the_library_survives, 0, INPUTS);
   tcase_add_test(t, blocks_that_outgrow_their_room_survive);
+  tcase_add_test(t, estimates_survive);
   tcase_add_loop_test(t, readers_survive, 0, FILES);
   tcase_add_test(t, the_writer_survives);
   suite_add_tcase(suite, t);

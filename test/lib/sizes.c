@@ -195,7 +195,8 @@ START_TEST(prefer_decides)
     macko_get_info(m, &info[prefer]);
     snprintf(reason[prefer], sizeof reason[prefer], "%s", info[prefer].reason);
     ck_assert(predicted.bytes == info[prefer].bytes && predicted.format == info[prefer].format && predicted.nsections == 0 &&
-              predicted.layout == info[prefer].layout && predicted.values == info[prefer].values && !predicted.reason);
+              predicted.layout == info[prefer].layout && predicted.values == info[prefer].values &&
+              !strcmp(predicted.reason, reason[prefer]));
     macko_destroy(&m);
   }
   ck_assert_int_eq(info[MACKO_PREFER_MEMORY].values, MACKO_VALUES_DICT);
