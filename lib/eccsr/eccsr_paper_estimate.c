@@ -27,8 +27,9 @@ static rate rate_of(const macko_csr *sample, const macko_eccsr_paper_counted *c,
   return (rate){(double)own[0] / weight, (double)own[1] / weight, (double)own[2] / weight, (double)bytes / weight};
 }
 
-/* What the bytes are off by, at most, because rows of a sample are put into bundles in its own way, which a spread does not tell. Of
- * ten kinds of generated matrices that were counted both ways the worst one's bytes were off by 0.7 % more than the spread says. */
+/* What the bytes are off by, at most, because rows of a sample are put into bundles in its own way, which a spread does not tell:
+ * of ten kinds of generated matrices that were counted both ways the worst one's bytes were off by 0.7 % more than the spread
+ * says. */
 static const double bias = 0.01;
 
 /* As bundles are drawn as often as they weigh, the mean of their rates is the rate of the matrix (Hansen and Hurwitz), and the

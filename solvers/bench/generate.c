@@ -90,6 +90,16 @@ static void pruned_row(builder *b, const generate_request *r, int64_t i)
     if (uniform(&state) < kept) add(b, j);
 }
 
+/* Keeps the columns of row i that score highest. */
+static void scored_row(builder *b, generate_request *r, int64_t i)
+{
+  const double least = weights_row(&r->weights, i), *scores = r->weights.scores;
+  int64_t equal = r->weights.kept; /* that are kept of those with the least score */
+  for (int64_t j = 0; j < b->ncols; j++) equal -= scores[j] > least;
+  for (int64_t j = 0; j < b->ncols; j++)
+    if (scores[j] > least || (scores[j] == least && equal-- > 0)) add(b, j);
+}
+
 /* Keeps all but two columns of every 2N. The second one is drawn from those that the first one leaves, so that there are always
  * two. */
 static void pattern_row(builder *b, const generate_request *r, int64_t i)
@@ -206,7 +216,7 @@ static void tetra_row(builder *b, const generate_request *r, int64_t i)
 }
 
 /* Adds row i, or the neighbours of node i, of any kind but rmat. */
-static void add_row(builder *b, const generate_request *r, int64_t i)
+static void add_row(builder *b, generate_request *r, int64_t i)
 {
   if (!strcmp(r->kind, "5-point")) stencil_row(b, i, r->a, 2, 0);
   else if (!strcmp(r->kind, "9-point")) stencil_row(b, i, r->a, 2, 1);
@@ -214,6 +224,7 @@ static void add_row(builder *b, const generate_request *r, int64_t i)
   else if (!strcmp(r->kind, "27-point") || !strcmp(r->kind, "elasticity")) stencil_row(b, i, r->a, 3, 1);
   else if (!strcmp(r->kind, "mesh")) mesh_row(b, i, r->a);
   else if (!strcmp(r->kind, "tetra")) tetra_row(b, r, i);
+  else if (r->by_columns) scored_row(b, r, i);
   else if (!strcmp(r->kind, "pruned")) pruned_row(b, r, i);
   else if (!strcmp(r->kind, "pattern")) pattern_row(b, r, i);
   else random_row(b, r, i);
@@ -248,7 +259,7 @@ static void add_unknowns(builder *b, const generate_request *r, int64_t i, const
 }
 
 /* Adds all rows, node by node. A node's neighbours are made once for all of its unknowns. */
-static void add_nodes(builder *b, const generate_request *r)
+static void add_nodes(builder *b, generate_request *r)
 {
   builder node = {.nrows = b->nrows / r->unknowns, .ncols = b->ncols / r->unknowns};
   for (int64_t i = 0; !b->failed && i < node.nrows; i++) {
@@ -284,8 +295,9 @@ static void fill(builder *b, generate_request *r)
 {
   if (!strcmp(r->kind, "rmat")) return rmat(b, r);
   if (!strcmp(r->kind, "tetra")) b->failed = !points_open(r->a, r->order, &r->graph);
+  if (r->by_columns) b->failed = !weights_open(b->ncols, r->option, &r->weights);
   add_nodes(b, r);
-  points_close(&r->graph);
+  points_close(&r->graph), weights_close(&r->weights);
 }
 
 /* The number of rows is compared with 2^31 at each step, so that the power of a large size cannot overflow. */

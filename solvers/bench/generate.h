@@ -15,7 +15,8 @@
  *                                (15 on average, 5 to 30), numbered at random inside bricks of 4^3 cells; random values
  *   tetra:N                      N^3 random points, coupled like the corners of tetrahedra (points.h); random values. Options:
  *                                morton (usual), rcm, brick, shuffle: how they are numbered
- *   pruned:RxC:P                 R x C dense weights of which P percent were dropped at random, f16
+ *   pruned:RxC:P                 R x C dense weights of which P percent were dropped at random, f16; with option columns each
+ *                                row drops those of the least size times the norm of their column (weights.h)
  *   pattern:RxC:N                R x C with 2N-2 of every 2N columns kept at random, f16
  * Options are random (random values) and f64, f32, f16, bf16 (the type of the values). All kinds but rmat, pruned and pattern
  * also take a number, which is the unknowns a node. Each unknown is coupled with all those of the node's neighbours but for

@@ -20,7 +20,8 @@ const char generate_help[] =
     "  mesh:N                  N^3 scattered points, about 15 neighbours within a radius, numbered by bricks, random values\n"
     "  tetra:N                 N^3 random points, coupled like the corners of tetrahedra, 15.5 entries a row, random values;\n"
     "                          options: morton (usual), rcm, brick, shuffle (the order they are numbered in)\n"
-    "  pruned:RxC:P            R x C weights of which P percent were dropped, f16\n"
+    "  pruned:RxC:P            R x C weights of which P percent were dropped, f16; with :columns each row drops those of the\n"
+    "                          least size times a norm of the column, which some columns have far larger (lognormal, outliers)\n"
     "  pattern:RxC:N           R x C weights with 2N-2 of every 2N columns kept, f16\n"
     "  options, after a colon: random (random values), f64, f32, f16, bf16 (type of the values)\n"
     "  of all but rmat, pruned and pattern: a number, the unknowns a node (27-point:72:3), all coupled with those of its\n"
@@ -53,14 +54,16 @@ static int position(const char *word, const char *const *list, int count)
   return i;
 }
 
-/* Takes a word that says how unknowns are coupled or nodes are numbered; returns 0 for what is none of the kind at hand. */
-static int parse_coupling(const char *word, const generate_kind *k, generate_request *r)
+/* Takes a word that says how unknowns are coupled, nodes are numbered or weights are kept; returns 0 for what is none of the kind
+ * at hand. */
+static int parse_word(const char *word, const generate_kind *k, generate_request *r)
 {
   int order = position(word, points_order_names, POINTS_ORDERS), drop = 0, end = 0;
   if (k->unknowns && !strcmp(word, "arrow")) r->mask = MASK_ARROW;
   else if (k->unknowns && !strcmp(word, "upper")) r->mask = MASK_UPPER;
   else if (k->unknowns && sscanf(word, "drop%2d%n", &drop, &end) == 1 && !word[end] && drop > 0) r->drop = drop;
   else if (order < POINTS_ORDERS && !strcmp(k->name, "tetra")) r->order = (points_order)order;
+  else if (!strcmp(k->name, "pruned") && !strcmp(word, "columns")) r->by_columns = 1;
   else return 0;
   return 1;
 }
@@ -92,7 +95,7 @@ static macko_status parse_option(const char *spec, char *word, const generate_ki
   else if (!strcmp(word, "bf16")) r->type = MACKO_BF16;
   /* Any other word may be one that only some kinds have. */
   else if (*word && !*end && number > 0) return parse_number(spec, number, k, r, err);
-  else if (!parse_coupling(word, k, r))
+  else if (!parse_word(word, k, r))
     return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number, nor one "
                       "of those that --help lists for %s", spec, word, k->name);
   return MACKO_OK;

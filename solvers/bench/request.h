@@ -3,6 +3,7 @@
 #define REQUEST_H
 
 #include "bench/points.h"
+#include "bench/weights.h"
 #include "macko.h"
 
 enum { MESH_BRICK = 4 }; /* cells of a brick of a mesh, each way */
@@ -27,6 +28,8 @@ typedef struct {
   enum { MASK_NONE, MASK_ARROW, MASK_UPPER } mask; /* which unknowns of two nodes are coupled */
   points_order order;   /* of tetra */
   points_graph graph;   /* of tetra; filled when the matrix is made, not by generate_parse */
+  int by_columns;         /* 1: weights of pruned are kept by the norms of their columns, too */
+  pruned_weights weights; /* filled like the graph */
 } generate_request;
 
 /* Takes spec apart, into *r and its kind, which *kind points to and nobody frees. Errors: INVALID_ARGUMENT. */
