@@ -87,13 +87,14 @@ static int compare_rows(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Writes the rows that are like any seed, or near it, to `rows`, ascending and each once, and returns how many. */
+/* Writes the rows that are like any seed, or near it, to `rows`, ascending and each once, and returns how many, which is a bundle
+ * at least. */
 static int64_t gather(const macko_csr *a, const macko_eccsr_alike *alike, int32_t *rows)
 {
   int64_t n = 0, to = 0;
   for (int64_t k = 0; k < alike->count; k++) {
-    const int64_t seed = alike->seeds[k];
-    for (int64_t i = seed < NEAR ? 0 : seed - NEAR; i <= least_of(seed + NEAR, a->nrows - 1); i++) rows[n++] = (int32_t)i;
+    const int64_t first = within(alike->seeds[k] - NEAR, 0, a->nrows - 2 * NEAR - 1);
+    for (int64_t i = first; i <= first + 2 * NEAR; i++) rows[n++] = (int32_t)i;
     for (int64_t i = 0; i < alike->found[k]; i++) rows[n++] = alike->rows[k * alike->most + i];
   }
   qsort(rows, (size_t)n, sizeof *rows, compare_rows);

@@ -181,6 +181,26 @@ START_TEST(a_single_long_row_is_seen)
 }
 END_TEST
 
+static int first_row(int64_t row, int64_t col)
+{
+  return row == 0 && col % 2;
+}
+
+static int last_row(int64_t row, int64_t col)
+{
+  return row == 999 && col % 2;
+}
+
+/* All other rows are empty, so that there are hardly any neighbours of the row that is drawn. */
+START_TEST(a_single_row_is_a_bundle)
+{
+  matrix t = make(1000, 3000, _i ? last_row : first_row);
+  check_estimate(&t.csr, MACKO_VARIANT_PAPER, 8);
+  check_estimate(&t.csr, MACKO_VARIANT_SHARED, 0);
+  release(&t);
+}
+END_TEST
+
 /* ---- how much is looked at ---- */
 
 static macko_eccsr_paper_sample sample_of(const macko_csr *a)
@@ -238,6 +258,7 @@ int main(void)
   tcase_add_loop_test(t, bytes_are_as_near_as_the_reason_says, 0, KINDS);
   tcase_add_loop_test(t, small_matrices_are_counted, 0, 2);
   tcase_add_test(t, a_single_long_row_is_seen);
+  tcase_add_loop_test(t, a_single_row_is_a_bundle, 0, 2);
   tcase_add_loop_test(t, samples_do_not_grow, 0, 2);
   tcase_add_test(t, rows_that_lie_apart_are_found);
   suite_add_tcase(suite, t);
