@@ -245,9 +245,9 @@ typedef struct {
 void macko_get_info(const macko_matrix *matrix, macko_info *info);
 
 /* Tells what macko_encode would make of *csr, without making it: *info as above but for nsections (0) and reason, which is valid
- * until this thread predicts again. bytes is exact; for dtans within 1 %; and for variants paper and shared of eccsr by a sample,
- * of a matrix of more than 256 rows, where reason says how many bundles of rows were looked at and how far bytes may be off, in
- * percent. options may be NULL.
+ * until this thread predicts again. bytes is exact; for dtans within 1 %; and for variants paper and shared of eccsr by a sample
+ * where the matrix has more than 256 rows, or, of few entries, 2048: reason says then of how many bundles of rows, and how far
+ * bytes may be off, in percent. options may be NULL.
  * Errors: those of macko_encode; *info is unchanged then. */
 macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err);
 

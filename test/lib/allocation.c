@@ -345,16 +345,18 @@ END_TEST
 /* A matrix that is large enough to be estimated by a sample. */
 START_TEST(estimates_survive)
 {
-  enum { ROWS = 400, ENTRIES = 30 };
+  enum { ROWS = 2100, ENTRIES = 10 };
   static int64_t starts[ROWS + 1], places[ROWS * ENTRIES];
   static double ones[ROWS * ENTRIES];
-  subject s = {.a = {.nrows = ROWS, .ncols = 100, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+  macko_info info;
+  subject s = {.a = {.nrows = ROWS, .ncols = 40, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
                      .row_ptr = starts, .cols = places, .values = ones}};
   for (int64_t p = 0; p < ROWS * ENTRIES; p++) places[p] = p % ENTRIES * 3 + p / ENTRIES % 3, ones[p] = 1;
   for (int64_t i = 0; i <= ROWS; i++) starts[i] = i * ENTRIES;
   macko_options_init(&s.options);
   s.options.format = MACKO_FORMAT_ECCSR, s.options.variant = MACKO_VARIANT_SHARED;
   failures = 0;
+  ck_assert(!macko_predict(&s.a, &s.options, &info, NULL) && strstr(info.reason, "by a sample"));
   sweep(predict, &s, 2, MACKO_OK, "estimate");
   ck_assert_int_gt(failures, 30);
 }
