@@ -109,6 +109,14 @@ static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Says what encoding pays in where products are not predicted to be faster than with csr: that may be what is stored. */
+static const char *WithoutGain(const MatMackoInfo *info)
+{
+  if (info->bytes < info->csr_bytes) return "products are not faster than with csr: encoding pays in bytes only";
+  if (!strcmp(info->format, "csr")) return "stored as csr itself: encoding had nothing to pay for";
+  return "products are not faster than with csr, nor are bytes fewer: encoding does not pay";
+}
+
 /* Prints how often the matrix was encoded and refreshed, how long that took, and after how many products it pays. Collective. */
 static PetscErrorCode ViewCounts(Mat A, const MatMackoInfo *info, PetscViewer viewer)
 {
@@ -125,7 +133,7 @@ static PetscErrorCode ViewCounts(Mat A, const MatMackoInfo *info, PetscViewer vi
                                    encode_seconds, refreshes, refresh_seconds));
   if (info->break_even >= 0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "encoding pays after %" PetscInt64_FMT " products, against csr\n", info->break_even));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "products are not faster than with csr: encoding pays in bytes only\n"));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", WithoutGain(info)));
   if (m->products_below) /* the count is the same on all ranks */
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " products by %s before that paid (-mat_macko_after)\n",
                                      m->products_below, m->kind->base));

@@ -37,9 +37,6 @@ static void EndReport(const Clock *c)
   if (c->shown > 0) fprintf(stderr, "\r             \r");
 }
 
-/* Options of a matrix that has not its type yet: -mat_view is not for AIJ as it was read. */
-static const char unread[] = "unread_";
-
 /* ---- from rank 0 to all ---- */
 
 /* The rows of a rank, as it gets them from rank 0 and hands them to PETSc. */
@@ -189,7 +186,7 @@ static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
   PetscFunctionBegin;
   PetscCall(ReadOnRankZero(comm, file, &csr, &facts));
   PetscCall(MatCreate(comm, &p->A));
-  PetscCall(MatSetOptionsPrefix(p->A, unread));
+  PetscCall(MatSetOptionsPrefix(p->A, UNREAD));
   PetscCall(MatSetSizes(p->A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)facts.nrows, (PetscInt)facts.ncols));
   PetscCall(MatSetType(p->A, MATAIJ));
   PetscCall(Distribute(p->A, &csr, &rows));
@@ -271,7 +268,7 @@ static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, PetscBool com
   PetscCall(CheckBinary(comm, file));
   PetscCall(PetscViewerBinaryOpen(comm, file->name, FILE_MODE_READ, &viewer));
   PetscCall(MatCreate(comm, &p->A));
-  if (!compressed) PetscCall(MatSetOptionsPrefix(p->A, unread));
+  if (!compressed) PetscCall(MatSetOptionsPrefix(p->A, UNREAD));
   PetscCall(MatSetType(p->A, compressed ? MATMACKO : MATAIJ));
   PetscCall(MatLoad(p->A, viewer));
   PetscCall(PetscViewerDestroy(&viewer));

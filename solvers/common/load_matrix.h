@@ -6,6 +6,9 @@
 #include "macko.h"
 #include "petscmacko.h"
 
+/* The prefix of a matrix's options until it has its type, so that -mat_view is not for AIJ as it was read or made. */
+#define UNREAD "unread_"
+
 /* A distributed matrix, and what the summaries of programs say of it. */
 typedef struct {
   Mat            A;

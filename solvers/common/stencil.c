@@ -75,6 +75,7 @@ static PetscErrorCode Assemble(MPI_Comm comm, PetscInt rows, Stencil *s, Mat *A)
 
   PetscFunctionBegin;
   PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetOptionsPrefix(*A, UNREAD));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows, rows));
   PetscCall(MatSetType(*A, MATAIJ));
   local = PETSC_DECIDE;

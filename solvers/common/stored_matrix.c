@@ -15,15 +15,15 @@ static void SayEncoding(int signal)
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
 
-/* Does what -mat_view asks for. MatConvert has made the type out of an assembled AIJ matrix in its place, so that PETSc does not
-   look at the option by itself. */
+/* Does what -mat_view asks for. PETSc looks at the option itself where it assembles; a type that came out of an assembled AIJ
+   matrix in its place, and one that was encoded from rows, were never assembled. */
 static PetscErrorCode View(Mat A)
 {
-  PetscBool aij;
+  PetscBool unseen;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-  if (aij) PetscCall(MatViewFromOptions(A, NULL, "-mat_view"));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &unseen, MATSEQAIJ, MATMPIAIJ, MATSEQMACKO, MATMPIMACKO, ""));
+  if (unseen) PetscCall(MatViewFromOptions(A, NULL, "-mat_view"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,7 +125,8 @@ static void PrintProducts(const MatMackoInfo *info)
   printf(", %.3g us with csr", 1e6 * info->csr_predicted_seconds);
   /* It is negative where the prediction sees no gain in time. */
   if (info->break_even >= 0) printf("; encoding pays after %lld", (long long)info->break_even);
-  else printf("; not faster than csr: encoding pays in bytes only");
+  else if (info->bytes < info->csr_bytes) printf("; not faster than csr: encoding pays in bytes only");
+  else printf(strcmp(info->format, "csr") ? "; neither faster nor smaller than csr" : "; stored as csr itself");
   printf("\n");
 }
 

@@ -18,7 +18,10 @@ check "break-even" has '^ *encoding pays after [0-9]+ products, against csr$'
 check "encoding and new values" has 'encoded 1 times in .* s, values refreshed 1 times in .* s'
 run 1 test/petsc/plain $ours -mat_macko_format csr -final_view ::ascii_info
 check "csr has no layout" has 'format csr, values raw as f64$'
-check "csr does not pay" has 'encoding pays in bytes only'
+check "csr is not compared with itself" has 'stored as csr itself'
+check "nor said to save bytes" lacks 'in bytes only'
+run 1 test/petsc/plain $ours -mat_macko_format csr -mat_macko_values f32 -final_view ::ascii_info
+check "csr of narrower values pays in bytes" has 'encoding pays in bytes only'
 run 1 test/petsc/plain $ours -mat_macko_format macko -mat_macko_layout slice -mat_macko_values raw -n 64 -final_view ::ascii_info
 check "where the values of stencils are" has '[1-9][0-9]* of them stencils \(their values are in their blocks\)'
 [ -e /dev/nvidiactl ] || check "no GPU" has 'products on the CPU: no GPU here$'
@@ -58,12 +61,23 @@ for option in $(grep -ohE '"-mat_macko_[a-z_]+"' "$src"/petsc/*.c "$src"/petsc/c
 done
 
 # ---- macko-solve ----
-run 1 solvers/macko-solve "$T" -ksp_gmres_restart 50 -mat_view ::ascii_info
-check "-mat_view shows what is solved with" has 'type: seqaijmacko'
-check "and nothing else" times 1 'type: seqaij'
+run 1 solvers/macko-solve "$T" -ksp_view_mat binary:"$dir/petsc.bin"
+solvers/macko-convert "$T" "$dir/t.macko" >/dev/null
+for matrix in "$T" 7-point:4 "$dir/petsc.bin" "$dir/t.macko"; do
+  for type in aij aijmacko macko; do
+    for ranks in 1 2; do
+      run $ranks solvers/macko-solve "$matrix" -ksp_type cg -mat_type $type -mat_view ::ascii_info
+      check "-mat_view shows $matrix as it is solved with" times 1 "^  type: (seq|mpi)$type\$"
+      check "and nothing else" times 1 '^  type: '
+      check "so that it is used" lacks 'nothing used'
+    done
+  done
+done
+run 1 solvers/macko-solve "$T" -ksp_gmres_restart 50
 check "the summary has both times" has "^products  [1-9][0-9]* measured, $number us in the mean; predicted $number us, $number us with csr; "
 run 1 solvers/macko-solve "$T" -ksp_gmres_restart 50 -mat_macko_format csr -json "$dir/csr.json"
 cp "$dir/csr.json" "$dir/out"
+check "JSON: no break-even of csr with itself" has '"break_even_products": null'
 check "JSON: csr has no layout" has '"layout": null, "variant": null'
 check "JSON: times are numbers" has "\"product_seconds\": $number, \"predicted_seconds\": $number, \"csr_predicted_seconds\": $number, "
 
