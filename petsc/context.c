@@ -1,6 +1,9 @@
 /* What a matrix of ours remembers, composed with it in a container, and errors. */
 #include "halo.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* The container is found by this name among the objects that are composed with a matrix. */
 static const char key[] = "MatMacko";
 
@@ -88,6 +91,20 @@ PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
     SETERRQ(comm, PETSC_ERR_LIB, "%s", text);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The library's sentences are in words: one that begins with a row and a column gets them in the matrix, any other one that names a
+   row gets the row that it counts from before it. */
+void MackoPlaceError(PetscInt row, PetscInt col, const PetscInt *cols, macko_error *err)
+{
+  char      text[sizeof err->text];
+  long long i, j;
+  int       end = 0;
+
+  snprintf(text, sizeof text, "%s", err->text);
+  if (sscanf(text, "row %lld, column %lld:%n", &i, &j, &end) == 2 && end)
+    snprintf(err->text, sizeof err->text, "row %lld, column %lld:%.440s", i + row, cols ? (long long)cols[j] : j + col, text + end);
+  else if (row && strstr(text, "row ")) snprintf(err->text, sizeof err->text, "counted from row %lld: %.460s", (long long)row, text);
 }
 
 PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all)

@@ -33,17 +33,19 @@ typedef struct {
 
 /* Brings a block up to date, unless one before has failed. The matrix's own counters go up by one however many of its blocks were
    encoded or refreshed; times are added up. They are kept with the matrix, because new off-diagonal entries make AIJ throw that
-   block away, with its counters. */
-static PetscErrorCode UpdateBlock(Mat_Macko *m, Mat A, Updates *all)
+   block away, with its counters. A failure names the place in A by the columns that cols lists, or the diagonal block's without it;
+   of rows that were gathered out of a block, which are fewer, only their own numbers are known. */
+static PetscErrorCode UpdateBlock(Mat A, Mat rows, const PetscInt *cols, Updates *all)
 {
-  Mat_Macko *block, before;
+  Mat_Macko *m = MackoOf(A), *block, before;
 
   PetscFunctionBegin;
-  PetscCall(MackoGet(A, &block));
+  PetscCall(MackoGet(rows, &block));
   block->held = PETSC_FALSE;
   if (all->status) PetscFunctionReturn(PETSC_SUCCESS);
   before = *block;
-  PetscCall(MackoUpdate(A, &all->status, &all->err));
+  PetscCall(MackoUpdate(rows, &all->status, &all->err));
+  if (all->status && rows->rmap->n == A->rmap->n) MackoPlaceError(A->rmap->rstart, A->cmap->rstart, cols, &all->err);
   all->encoded   = (PetscBool)(all->encoded || block->encodes > before.encodes);
   all->refreshed = (PetscBool)(all->refreshed || block->refreshes > before.refreshes);
   m->encode_seconds += block->encode_seconds - before.encode_seconds;
@@ -53,7 +55,7 @@ static PetscErrorCode UpdateBlock(Mat_Macko *m, Mat A, Updates *all)
 
 /* Brings up to date what products on this rank are expected to multiply with in the place of the off-diagonal block: with vectors
    on the GPU its rows that have entries, where these are few. */
-static PetscErrorCode UpdateOff(Mat A, Mat off, Updates *all)
+static PetscErrorCode UpdateOff(Mat A, Mat off, const PetscInt *cols, Updates *all)
 {
   Mat_Macko *m          = MackoOf(A);
   Mat        multiplies = off;
@@ -64,7 +66,7 @@ static PetscErrorCode UpdateOff(Mat A, Mat off, Updates *all)
   PetscCall(PetscStrcmp(A->defaultvectype, VECCUDA, &on_gpu));
   if (!all->status && m->kind->device && on_gpu && MackoDeviceAllowed(A, NULL))
     PetscCall(MackoHaloRowsUpdate(off, m, &multiplies, &all->status, &all->err));
-  PetscCall(UpdateBlock(m, multiplies, all));
+  PetscCall(UpdateBlock(A, multiplies, cols, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,6 +76,7 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   Mat_Macko       *m;
   Updates          all = {PETSC_FALSE, PETSC_FALSE, MACKO_OK, {0}};
   Mat              own, off;
+  const PetscInt  *cols;
   PetscObjectState state, nonzerostate;
 
   PetscFunctionBegin;
@@ -84,9 +87,9 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   if (MackoOwns(m, A) && m->state == state && m->nonzerostate == nonzerostate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoReadOptions(A, NULL));
   PetscCall(MackoEnsureBlocks(A));
-  PetscCall(MatMPIAIJGetSeqAIJ(A, &own, &off, NULL));
-  PetscCall(UpdateBlock(m, own, &all));
-  PetscCall(UpdateOff(A, off, &all));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &own, &off, &cols));
+  PetscCall(UpdateBlock(A, own, NULL, &all));
+  PetscCall(UpdateOff(A, off, cols, &all));
   m->encodes += all.encoded;
   m->refreshes += all.refreshed;
   m->whole = PETSC_FALSE;
@@ -104,11 +107,12 @@ static PetscErrorCode UpdateWhole(Mat A)
   Mat_Macko *m   = MackoOf(A);
   Updates    all = {PETSC_FALSE, PETSC_FALSE, MACKO_OK, {0}};
   Mat        off;
+  const PetscInt *cols;
 
   PetscFunctionBegin;
   if (m->whole) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, NULL));
-  PetscCall(UpdateBlock(m, off, &all));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &cols));
+  PetscCall(UpdateBlock(A, off, cols, &all));
   PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), all.status, all.err.text));
   m->whole = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -44,8 +44,10 @@ static PetscErrorCode Open(Mat A)
   PetscCall(PetscNew(&a));
   a->own    = (MackoBlock){.nrows = A->rmap->n, .ncols = A->cmap->n};
   a->off    = (MackoBlock){.nrows = A->rmap->n, .ncols = A->cmap->N};
-  a->to_own = (MackoCollector){.block = &a->own, .options = &m->options, .device = m->device, .most = m->piece};
-  a->to_off = (MackoCollector){.block = &a->off, .options = &m->options, .most = m->piece, .gaps = PETSC_TRUE};
+  a->to_own = (MackoCollector){.block = &a->own, .options = &m->options, .device = m->device, .most = m->piece,
+                               .row = A->rmap->rstart, .col = A->cmap->rstart};
+  a->to_off = (MackoCollector){.block = &a->off, .options = &m->options, .most = m->piece, .row = A->rmap->rstart,
+                               .gaps = PETSC_TRUE};
   m->assembly = a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -239,7 +241,8 @@ static macko_status FindColumns(MackoBlock *off, MackoColumns *columns, macko_er
 static macko_status Renumber(Mat A, MackoAssembly *a, const MackoColumns *columns, MackoBlock *to, macko_error *err)
 {
   Mat_Compressed    *m       = (Mat_Compressed *)A->data;
-  MackoCollector     collect = {.block = to, .options = &m->options, .device = m->device, .most = m->piece, .gaps = PETSC_TRUE};
+  MackoCollector     collect = {.block = to, .options = &m->options, .device = m->device, .most = m->piece,
+                                .row = A->rmap->rstart, .names = columns->cols, .gaps = PETSC_TRUE};
   PetscInt           n;
   const int64_t     *cols;
   const PetscScalar *values;

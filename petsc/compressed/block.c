@@ -93,14 +93,6 @@ static macko_csr View(int64_t nrows, PetscInt ncols, macko_type col_type, const 
                      .row_ptr = starts, .cols = cols, .values = values};
 }
 
-/* Puts the rows of the piece that waits before the sentence of a failure, which counts rows from the first of the piece. */
-static void PlaceError(const MackoCollector *c, macko_error *err)
-{
-  char text[sizeof err->text];
-  snprintf(text, sizeof text, "%s", err->text);
-  snprintf(err->text, sizeof err->text, "in the piece that begins at row %lld: %.440s", (long long)c->first, text);
-}
-
 /* Encodes the rows that wait as the next piece: on the GPU, if they are to be there and are worth it, else on the host. */
 static macko_status Flush(MackoCollector *c, macko_error *err)
 {
@@ -111,7 +103,7 @@ static macko_status Flush(MackoCollector *c, macko_error *err)
   if (!c->rows) return MACKO_OK;
   if (c->device) status = MackoPieceEncode(&csr, c->options, &piece.device, err);
   if (!status && !piece.device) status = macko_encode(&csr, c->options, &piece.rows, err);
-  if (status && c->first) PlaceError(c, err);
+  if (status) MackoPlaceError(c->row + c->first, c->col, c->names, err);
   if (!status) status = AddPiece(c->block, piece, err);
   if (status) DestroyPiece(&piece);
   c->first += (PetscInt)c->rows, c->rows = 0;

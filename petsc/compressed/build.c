@@ -180,9 +180,10 @@ static macko_status CollectSplit(const Source *s, const MackoColumns *c, PetscIn
 static macko_status Encode(const Source *s, const MackoColumns *c, const Mat_Compressed *m, MackoBlock *own, MackoBlock *off,
                            macko_error *err)
 {
-  MackoCollector  to[2]    = {{.block = own, .options = &m->options, .device = m->device, .most = m->piece},
-                              {.block = off, .options = &m->options, .device = m->device, .most = m->piece,
-                               .gaps = PETSC_TRUE}};
+  MackoCollector  to[2]    = {{.block = own, .options = &m->options, .device = m->device, .most = m->piece, .row = s->first,
+                               .col = s->first_col},
+                              {.block = off, .options = &m->options, .device = m->device, .most = m->piece, .row = s->first,
+                               .names = c->cols, .gaps = PETSC_TRUE}};
   const PetscBool whole    = (PetscBool)(s->cols == s->all_cols);
   Part            parts[2] = {{0}};
   macko_status    status   = MACKO_OK;

@@ -30,13 +30,16 @@ typedef struct {
   PetscScalar *values;
 } MackoBlock;
 
-/* Rows wait here for enough others to be encoded together. Whoever collects sets block, options, device, most and gaps; the rest
-   is zero at first and the collector's own. */
+/* Rows wait here for enough others to be encoded together. Whoever collects sets what comes before first, and most; the rest is
+   zero at first and the collector's own. */
 typedef struct {
   MackoBlock          *block;
   const macko_options *options;
   PetscBool            device; /* pieces are encoded on the GPU */
   PetscBool            gaps; /* many rows without entries, one after another, are in no piece */
+  /* Sentences of failures name places in the matrix: the block's row 0 is its row `row`, column j its names[j], or else col + j. */
+  PetscInt             row, col;
+  const PetscInt      *names;
   /* `first` is the block's row that waits first, or comes next; so many rows without entries have come after those that wait. */
   PetscInt             first, empty;
   /* A piece has at most `most` entries and as many rows, unless one row alone has more entries; `rows` rows wait; starts has

@@ -36,10 +36,16 @@ for type in baij sbaij dense; do
   $solve "$T" -mat_type $type -ksp_gmres_restart 50 >"$dir/text" 2>&1 || fail "-mat_type $type"
 done
 
-# A place within a piece of type macko.
+# The place of a value that is refused is that in the matrix, whatever piece or block of a rank it is in.
 printf '%%%%MatrixMarket matrix coordinate real general\n4 4 4\n1 1 1\n2 2 1\n3 3 1e6\n4 4 1\n' >"$dir/large.mtx"
-refused 1 "in the piece that begins at row 2: row 0, column 2: 1000000 is beyond the range of f16" $solve "$dir/large.mtx" -mat_type macko \
-  -mat_macko_piece 1 -mat_macko_values f16
+refused 1 "row 2, column 2: 1000000 is beyond the range of f16" $solve "$dir/large.mtx" -mat_type macko -mat_macko_piece 1 \
+  -mat_macko_values f16
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n9 9 11"; for (i = 1; i <= 9; i++) print i, i, 1; print 8, 6, 1; print 8, 2, 1e6 }' \
+  >"$dir/below.mtx"
+for type in aijmacko macko; do
+  refused 1 "rank 1: row 2, column 2: 1000000 is beyond" ${MPIEXEC:-mpiexec} -n 2 $solve "$dir/large.mtx" -mat_type $type -mat_macko_values f16
+  refused 1 "rank 2: row 7, column 1: 1000000 is beyond" $mpi $solve "$dir/below.mtx" -mat_type $type -mat_macko_values f16
+done
 
 # Sizes that cannot be solved.
 printf '%%%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 2\n3 1 1\n' >"$dir/tall.mtx"
