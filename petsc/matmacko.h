@@ -423,6 +423,9 @@ PETSC_INTERN double MackoProductSeconds(const Mat_Macko *m);
 
 /* Calls say for each text that ranks have (at most 191 characters count), in the order of ranks, with how many have it.
    Collective. */
+/* Prints the options that were given for products on a GPU, of which there are none. Collective. */
+PETSC_INTERN PetscErrorCode MackoViewIdle(Mat A, PetscViewer viewer);
+
 PETSC_INTERN PetscErrorCode MackoCountRanks(MPI_Comm comm, const char *mine, PetscErrorCode (*say)(void *, const char *, int),
                                             void *context);
 

@@ -155,6 +155,26 @@ static PetscErrorCode ViewBaseBytes(Mat A, Mat blocks[2], int count, PetscViewer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* They are not refused, because they say how to do what a program may come to do with the same options on another machine. */
+PetscErrorCode MackoViewIdle(Mat A, PetscViewer viewer)
+{
+  const Mat_Macko *m = MackoOf(A);
+  int              each;
+
+  PetscFunctionBegin;
+  PetscCall(MackoReadRanksPerNode(PetscObjectComm((PetscObject)A), &each));
+  const struct {
+    int         given;
+    const char *name;
+  } options[] = {{m && m->halo_path != MACKO_HALO_AUTO, "halo"},
+                 {m && m->keep_csr != MACKO_KEEP_AUTO, "keep_csr"},
+                 {each > 0, "ranks_per_node"}};
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    if (options[i].given)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "-mat_macko_%s changes nothing without products on the GPU\n", options[i].name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Prints where products run, and if not on the GPU of every rank, why. block is this rank's diagonal block, or A itself if A is
    sequential; block tells the reason, since it is what multiplies. Collective. */
 static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, PetscViewer viewer)
@@ -169,6 +189,7 @@ static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, Pet
   PetscCall(MackoOnAny(A, cpu, &any));
   if (any) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU: %s\n", cpu ? why : "another rank has no GPU"));
+    PetscCall(MackoViewIdle(A, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "products on the GPU%s, %" PetscInt64_FMT " bytes there\n",

@@ -46,8 +46,8 @@ static PetscErrorCode FindDevice(Mat A, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads the options that say where products run, and refuses the one of aijmacko that this type cannot follow rather than ignoring
-   it. The target of predictions and the size of pieces follow from the place. */
+/* Reads the options that say where products run, and refuses those of aijmacko that this type cannot follow rather than ignoring
+   them. The target of predictions and the size of pieces follow from the place. */
 static PetscErrorCode ReadPlace(Mat A, MackoOptionItems items)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
@@ -60,6 +60,8 @@ static PetscErrorCode ReadPlace(Mat A, MackoOptionItems items)
   PetscCall(MackoReadBackend(A, items));
   PetscCall(FindDevice(A, &why));
   PetscCheck(m->device || asked->backend != MACKO_BACKEND_CUDA, comm, PETSC_ERR_SUP, "-mat_macko_backend cuda: %s", why);
+  PetscCheck(asked->keep_csr != MACKO_KEEP_YES, comm, PETSC_ERR_SUP,
+             "-mat_macko_keep_csr yes: a matrix of type macko keeps no other form of its entries; aijmacko does");
   PetscCheck(asked->after <= 0, comm, PETSC_ERR_SUP,
              "-mat_macko_after: a matrix of type macko is compressed from the start; only aijmacko has another form before");
   m->options.target = m->device ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;

@@ -105,6 +105,7 @@ static PetscErrorCode ViewPlace(Mat A, PetscViewer viewer)
   } else {
     (void)MackoDeviceAllowed(A, &why);
     PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU: %s\n", why ? why : "another rank has no GPU"));
+    PetscCall(MackoViewIdle(A, viewer));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "no other form of the entries is kept\n"));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -120,6 +120,7 @@ START_TEST(options_that_cannot_be)
 {
   REFUSED(converted_with("-mat_macko_halo", "bus"), PETSC_ERR_USER_INPUT, "none of auto, host, peer and mpi");
   REFUSED(converted_with("-mat_macko_after", "5"), PETSC_ERR_SUP, "compressed from the start");
+  REFUSED(converted_with("-mat_macko_keep_csr", "yes"), PETSC_ERR_SUP, "keeps no other form");
   REFUSED(converted_with("-mat_macko_piece", "0"), PETSC_ERR_USER_INPUT, "0 entries; a whole number from 1 to 2^53");
   REFUSED(converted_with("-mat_macko_format", "zip"), PETSC_ERR_USER_INPUT, "zip");
   OK(converted_with("-mat_macko_values", "f32"));

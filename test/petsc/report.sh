@@ -25,6 +25,14 @@ check "csr of narrower values pays in bytes" has 'encoding pays in bytes only'
 run 1 test/petsc/plain $ours -mat_macko_format macko -mat_macko_layout slice -mat_macko_values raw -n 64 -final_view ::ascii_info
 check "where the values of stencils are" has '[1-9][0-9]* of them stencils \(their values are in their blocks\)'
 [ -e /dev/nvidiactl ] || check "no GPU" has 'products on the CPU: no GPU here$'
+for type in aijmacko macko; do
+  run 2 solvers/macko-solve 5-point:6 -mat_type $type -mat_macko_halo peer -mat_macko_ranks_per_node 1 -mat_macko_backend cpu -mat_view ::ascii_info
+  check "options of GPUs are named where products run on the CPU" times 1 '-mat_macko_halo changes nothing without products on the GPU'
+  check "all of them" times 1 '-mat_macko_ranks_per_node changes nothing without'
+done
+run 1 solvers/macko-solve 5-point:6 -mat_macko_keep_csr yes -mat_macko_backend cpu -mat_view ::ascii_info
+check "what is kept on a GPU" times 1 '-mat_macko_keep_csr changes nothing without'
+check "no other" times 1 'changes nothing'
 run 3 test/petsc/plain $ours -final_view ::ascii_info
 check "ranks with a format" has 'diagonal block: format [a-z]+.* \([0-9] of 3 ranks\)$'
 total() { sed -n "s,^ *$1 block:   bytes \([0-9]*\) (a rank .*,\1,p" "$dir/out"; }
