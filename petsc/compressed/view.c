@@ -13,6 +13,14 @@ PetscErrorCode MackoIsCompressed(Mat A, PetscBool *compressed)
 
 /* ---- what is stored ---- */
 
+/* Returns what the block would take as CSR: that of its pieces has a row pointer more for each, and none for rows in no piece.
+   On one rank the block of other ranks' columns has no rows. */
+static PetscInt64 CsrBytes(const MackoBlock *b)
+{
+  const PetscInt64 pointer = b->nnz > INT32_MAX ? 8 : 4, col = b->ncols > INT32_MAX ? 8 : 4;
+  return b->nrows ? (b->nrows + 1) * pointer + b->nnz * (col + (PetscInt64)sizeof(PetscScalar)) : 0;
+}
+
 /* Puts the facts of a block's pieces together: names and reason of the first one, sums of numbers, lossy if any is. A block
    without pieces has "no rows" for a reason. */
 static macko_info Together(const MackoBlock *b)
@@ -22,13 +30,14 @@ static macko_info Together(const MackoBlock *b)
     MackoPieceInfo(&b->pieces[p], &one);
     /* Everything that has been put together goes over to the facts of this piece. */
     if (p) {
-      one.lossy |= all.lossy, one.nnz += all.nnz, one.bytes += all.bytes, one.csr_bytes += all.csr_bytes;
+      one.lossy |= all.lossy, one.nnz += all.nnz, one.bytes += all.bytes;
       one.seconds += all.seconds, one.csr_seconds += all.csr_seconds;
       one.format = all.format, one.layout = all.layout, one.variant = all.variant, one.values = all.values;
       one.gap_bits = all.gap_bits, one.stored_type = all.stored_type, one.reason = all.reason;
     }
     all = one;
   }
+  all.csr_bytes = CsrBytes(b);
   return all;
 }
 

@@ -43,6 +43,13 @@ cp "$dir/view" "$dir/out"
 check "bytes of all ranks together" test "$(($(total diagonal) + $(total off-diagonal)))" = "$(sed -n 's/.*"type": "mpiaijmacko", "bytes": \([0-9]*\).*/\1/p' "$dir/json")"
 check "there are bytes" test "${own:-0}" -gt 0 -a "${off:-0}" -gt 0
 
+# ---- CSR takes the same whatever pieces the rows are in ----
+for ranks in 1 3; do
+  run $ranks solvers/macko-solve 7-point:6 -json "$dir/aijmacko.json"
+  run $ranks solvers/macko-solve 7-point:6 -mat_type macko -mat_macko_piece 50 -json "$dir/macko.json"
+  check "bytes of CSR on $ranks ranks" test "$(grep -o '"csr_bytes": [1-9][0-9]*' "$dir/macko.json")" = "$(grep -o '"csr_bytes": [1-9][0-9]*' "$dir/aijmacko.json")"
+done
+
 # ---- the log: encoding is in no product ----
 # Encoding in a product would make each product longer than each encoding, whatever else the machine does.
 outside() {
