@@ -106,22 +106,38 @@ static int IsOfPETScItself(const char *name)
   return 0;
 }
 
-/* Warns of options that nothing has asked for: a misspelt option would otherwise change nothing and say nothing. Those from files
-   and the environment are passed over, as they may be meant for other programs. */
+/* Gathers the options of the files that the command line names: PETSc, which has put all options together, no longer says where one
+   is from. */
+static PetscErrorCode OptionsOfFiles(int argc, char **argv, PetscOptions *options)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreate(options));
+  for (int i = 1; i + 1 < argc; i++)
+    if (!strcmp(argv[i], "-options_file")) PetscCall(PetscOptionsInsertFile(PETSC_COMM_WORLD, *options, argv[i + 1], PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Warns of options that nothing has asked for: a misspelt option would otherwise change nothing and say nothing. Those from the
+   environment and from files that the command line does not name are passed over, as they may be meant for other programs. */
 static PetscErrorCode NameUnusedOptions(const Program *program, int argc, char **argv)
 {
   PetscInt count;
-  char **names, **values;
+  char **names, **values, option[256];
+  PetscOptions files;
+  PetscBool given;
 
   PetscFunctionBegin;
+  PetscCall(OptionsOfFiles(argc, argv, &files));
   PetscCall(PetscOptionsLeftGet(NULL, &count, &names, &values));
   for (PetscInt n = 0; n < count; n++) {
-    int given = 0;
-    for (int i = 1; i < argc; i++) given |= IsOption(argv[i]) && !strcasecmp(argv[i] + 1, names[n]);
+    PetscCall(PetscSNPrintf(option, sizeof option, "-%s", names[n]));
+    PetscCall(PetscOptionsHasName(files, NULL, option, &given));
+    for (int i = 1; i < argc; i++) given = (PetscBool)(given || (IsOption(argv[i]) && !strcasecmp(argv[i], option)));
     if (given && !IsOfPETScItself(names[n]))
       PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%s: nothing used the option -%s\n", program->name, names[n]));
   }
   PetscCall(PetscOptionsLeftRestore(NULL, &count, &names, &values));
+  PetscCall(PetscOptionsDestroy(&files));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -23,6 +23,9 @@ refused 1 "no matrix" $solve
 refused 1 "no matrix" $solve -ksp_type cg
 refused 1 "2 matrices (the first is 'a'): one at a time; -rhs FILE names a right-hand side" $solve a b
 refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -ksp_rtoll 1e-9 -ksp_gmres_restart 50
+printf -- '-ksp_rtoll 1e-9\n# a comment\n-ksp_gmres_restart 50\n' >"$dir/options"
+refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -options_file "$dir/options"
+PETSC_OPTIONS="-ksp_rtoll 1e-9" $solve "$T" -ksp_gmres_restart 50 2>&1 | grep -q "nothing used" && fail "an option of the environment is named"
 refused 0 "nothing used the option -halo" $solve "$T" -halo peer -ksp_gmres_restart 50
 refused 1 "Unable to find requested KSP type nonsense" $solve "$T" -ksp_type nonsense
 refused 1 "Unknown Mat type given: nonsense" $mpi $solve "$T" -mat_type nonsense
