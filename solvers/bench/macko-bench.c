@@ -1,13 +1,13 @@
 /* macko-bench: every format against the best peer on one machine, CPU or GPU, over generated matrices and files. */
 #include "bench/bench.h"
 #include "bench/help.h"
+#include "common/option.h"
 #include "common/output_file.h"
 #ifdef HAVE_CUDA
 #include "bench/matmul.h"
 #endif
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,7 +206,6 @@ static int take_option(int c, request *r)
     else r->read = 1;
   } else if (c == 'h') return bench_help(), unwritten(stdout, "standard output");
   else if (c == 'v') return puts("macko-bench " MACKO_VERSION_STRING), unwritten(stdout, "standard output");
-  else if (c == '?') return 2;
   return -1;
 }
 
@@ -354,7 +353,9 @@ int main(int argc, char **argv)
   request r = {0};
   macko_error err = {0};
   int status = -1;
-  for (int c; status < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) status = take_option(c, &r);
+  opterr = 0; /* the sentences are ours */
+  for (int c; status < 0 && (c = getopt_long(argc, argv, ":h", options, NULL)) != -1;)
+    status = c == '?' || c == ':' ? option_refuse("macko-bench", c, argv, options) : take_option(c, &r);
   /* These can be said only once all options are known. */
   if (status < 0 && r.sparselt && !r.matmul)
     status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");

@@ -1,9 +1,9 @@
 /* macko-info: what a matrix is like, and what it would take in every format. */
 #include "info/info.h"
 
+#include "common/option.h"
 #include "common/output_file.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -76,14 +76,15 @@ static int parse(int argc, char **argv, request *r)
   /* getopt_long takes options before and after the file. */
   static const struct option known[] = {{"json", 0, NULL, 'j'}, {"dry-run", 0, NULL, 'd'}, {"help", 0, NULL, 'h'},
                                         {"version", 0, NULL, 'v'}, {0}};
-  for (int c; (c = getopt_long(argc, argv, "o:h", known, NULL)) != -1;)
+  opterr = 0; /* the sentences are ours */
+  for (int c; (c = getopt_long(argc, argv, ":o:h", known, NULL)) != -1;)
     switch (c) {
     case 'j': r->json = 1; break;
     case 'd': r->dry = 1; break;
     case 'o': r->picture = optarg; break;
     case 'h': return fputs(help, stdout), output_printed("macko-info");
     case 'v': return puts("macko-info " MACKO_VERSION_STRING), output_printed("macko-info");
-    default: return 2;
+    default: return option_refuse("macko-info", c, argv, known);
     }
   if (optind + 1 != argc) return usage(optind == argc ? "no file is named" : "one file is looked at at a time");
   r->path = argv[optind];

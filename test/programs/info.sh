@@ -248,6 +248,13 @@ assert a["stored_entries"] == int(sys.argv[1]) and a["csr_bytes"] == 16 + 12 * i
 PY
 done
 
+# What is wrong with an option is one sentence.
+refused 2 "macko-info: the option --jsno is unknown; the nearest is --json; --help tells more" --jsno square.mtx
+refused 2 "macko-info: --json takes no value, and was given 3" --json=3 square.mtx
+refused 2 "macko-info: the option -q is unknown" -q square.mtx
+refused 2 "macko-info: -o needs a value" square.mtx -o
+[ "$(wc -l <text)" = 1 ] || fail "not one sentence: $(cat text)"
+
 refused 2 "no file is named"
 refused 2 "one file is looked at" square.mtx triangle.mtx
 refused 2 "should end in .svg or .png" -o spy.gif square.mtx

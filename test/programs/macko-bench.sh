@@ -207,6 +207,10 @@ for words in "right.bin: column 4 at entry 2 of row 2 is outside 0..3" "left.bin
   expect 1 $bench --device cpu --repeat 1 --encodings csr "$dir/${words%%:*}"
   grep -q "$words" "$dir/text" && [ "$(grep -c "macko-bench: " "$dir/text")" = 1 ] || fail "not said: $words"
 done
+expect 2 $bench --repeet 3 27-point:4
+grep -q "^macko-bench: the option --repeet is unknown; the nearest is --repeat; --help tells more$" "$dir/text" || fail "the nearest option"
+expect 2 $bench 27-point:4 --repeat
+grep -q "^macko-bench: --repeat needs a value" "$dir/text" && [ "$(wc -l <"$dir/text")" = 1 ] || fail "an option without its value"
 expect 2 $bench --encodings slic.raw 27-point:4
 grep -q 'encoding "slic" is unknown; the nearest is "slice"' "$dir/text" || fail "the nearest encoding"
 expect 1 $bench 7-pint:4
