@@ -22,13 +22,23 @@ static inline int macko_name_distance(const char *a, const char *b)
   return row[n];
 }
 
-/* The first of count names that is at the least distance from text. */
+/* Of count names the one at the least distance from text; of several the longest, as letters are left out more often than they are put
+ * in, and of these the first. */
 static inline int macko_nearest_name(const char *text, const char *const *names, int count)
 {
   int nearest = 0;
-  for (int i = 1; i < count; i++)
-    if (macko_name_distance(text, names[i]) < macko_name_distance(text, names[nearest])) nearest = i;
+  for (int i = 1; i < count; i++) {
+    int further = macko_name_distance(text, names[i]) - macko_name_distance(text, names[nearest]);
+    if (further < 0 || (!further && strlen(names[i]) > strlen(names[nearest]))) nearest = i;
+  }
   return nearest;
+}
+
+/* The nearest name where text is near enough to be meant for it, with a letter in three wrong at the most; else NULL. */
+static inline const char *macko_near_name(const char *text, const char *const *names, int count)
+{
+  const char *nearest = names[macko_nearest_name(text, names, count)];
+  return 3 * macko_name_distance(text, nearest) <= (int)strlen(text) ? nearest : NULL;
 }
 
 #endif

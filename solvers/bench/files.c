@@ -172,9 +172,11 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
   if (!f) return bench_fail(err, MACKO_IO, "%.300s: %s", path, strerror(errno));
   while (!s && getline(&line, &room, f) >= 0) {
     number++;
+    const int whole = strchr(line, '\n') != NULL;
     line[strcspn(line, "\r\n")] = 0;
     /* The heading is marked so that other programs take it for a comment. */
-    if (*line == '#') read_heading(line, settings);
+    if (!whole) s = refuse(err, MACKO_PARSE, path, number, "cut short: this line does not end");
+    else if (*line == '#') read_heading(line, settings);
     else if (!count) {
       count = strncmp(line, "matrix\tform\t", strlen("matrix\tform\t")) ? 0 : read_names(line, columns);
       if (!count) s = refuse(err, MACKO_PARSE, path, number, "no names of columns");

@@ -164,7 +164,8 @@ static int positive(const char *text)
   return end == text || *end || value < 1 || value > INT_MAX ? 0 : (int)value;
 }
 
-/* Returns 1, with a sentence, if one of a list is no encoding, so that this is found before anything is measured. */
+/* Returns 1, with a sentence, if one of a list is no encoding, or one that no matrix can have, so that this is found before anything is
+ * measured. */
 static int unknown_encoding(const char *list)
 {
   char names[512], *save = NULL;
@@ -172,7 +173,7 @@ static int unknown_encoding(const char *list)
   macko_error err = {0};
   snprintf(names, sizeof names, "%s", list);
   for (char *name = strtok_r(names, ",", &save); name; name = strtok_r(NULL, ",", &save))
-    if (bench_encoding(name, MACKO_TARGET_CPU, &options, &err))
+    if (bench_encoding(name, MACKO_TARGET_CPU, &options, &err) || macko_options_check(&options, &err))
       return fprintf(stderr, "macko-bench: --encodings %s: %s\n", name, err.text), 1;
   return 0;
 }

@@ -104,6 +104,7 @@ static macko_status load(const char *library, macko_error *err)
   int (*set_layer)(int);
   if (mkl.library) return MACKO_OK;
   mkl.library = open_library(library);
+  if (!mkl.library && library) return bench_fail(err, MACKO_UNSUPPORTED, "mkl: no libmkl_rt in %s (--mkl)", library);
   if (!mkl.library) return bench_refuse(err, MACKO_UNSUPPORTED, "mkl", "libmkl_rt is not there (--mkl)");
   if (find("MKL_Set_Interface_Layer", &set_layer)) set_layer(LP64);
 #ifndef _OPENMP

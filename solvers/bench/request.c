@@ -83,6 +83,19 @@ static macko_status parse_number(const char *spec, long long number, const gener
   return r->unknowns = (int)number, MACKO_OK;
 }
 
+/* Refuses a word that is no option, with a nearest one where there is one. */
+static macko_status refuse_option(const char *spec, const char *word, const generate_kind *k, macko_error *err)
+{
+  const char *names[8 + POINTS_ORDERS] = {"random", "f64", "f32", "f16", "bf16"};
+  int count = 5;
+  if (k->unknowns) names[count++] = "arrow", names[count++] = "upper";
+  if (!strcmp(k->name, "pruned")) names[count++] = "columns";
+  for (int i = 0; i < POINTS_ORDERS && !strcmp(k->name, "tetra"); i++) names[count++] = points_order_names[i];
+  const char *near = macko_near_name(word, names, count);
+  return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number, nor one "
+                    "of those that --help lists for %s%s%s", spec, word, k->name, near ? "; the nearest is " : "", near ? near : "");
+}
+
 /* Takes one option. */
 static macko_status parse_option(const char *spec, char *word, const generate_kind *k, generate_request *r, macko_error *err)
 {
@@ -95,9 +108,7 @@ static macko_status parse_option(const char *spec, char *word, const generate_ki
   else if (!strcmp(word, "bf16")) r->type = MACKO_BF16;
   /* Any other word may be one that only some kinds have. */
   else if (*word && !*end && number > 0) return parse_number(spec, number, k, r, err);
-  else if (!parse_word(word, k, r))
-    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number, nor one "
-                      "of those that --help lists for %s", spec, word, k->name);
+  else if (!parse_word(word, k, r)) return refuse_option(spec, word, k, err);
   return MACKO_OK;
 }
 
@@ -138,8 +149,9 @@ macko_status generate_parse(const char *spec, generate_request *r, const generat
   if (k == kinds + KINDS) {
     const char *names[KINDS];
     for (int i = 0; i < KINDS; i++) names[i] = kinds[i].name;
-    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: no such file, and no generated matrix; the nearest is %s", spec,
-                      names[macko_nearest_name(word ? word : spec, names, KINDS)]);
+    const char *near = macko_near_name(word ? word : spec, names, KINDS);
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: no such file, and no generated matrix%s%s", spec,
+                      near ? "; the nearest is " : "", near ? near : "");
   }
   *found = k;
   /* Weights are f16, and of pruned ones half are dropped, where nothing is said; for N of pattern nothing stands. */

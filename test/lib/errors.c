@@ -34,6 +34,9 @@ START_TEST(options_name_the_nearest)
   ck_assert_str_eq(err.text, "layout \"slcie\" is unknown; the nearest is \"slice\"");
   ck_assert_int_eq(macko_options_set(&o, "value", "raw", &err), MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "option \"value\" is unknown; the nearest is \"values\"");
+  /* csr is as near, by a letter too many; one too few is more likely. */
+  ck_assert_int_ne(macko_options_set(&o, "format", "ecsr", &err), MACKO_OK);
+  ck_assert_str_eq(err.text, "format \"ecsr\" is unknown; the nearest is \"eccsr\"");
   ck_assert_int_eq(macko_options_set(&o, "gap_bits", "3", &err), MACKO_INVALID_ARGUMENT);
   ck_assert(o.layout == MACKO_LAYOUT_AUTO && o.values == MACKO_VALUES_AUTO && o.gap_bits == 0);
   for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {

@@ -213,6 +213,18 @@ expect 2 $bench 27-point:4 --repeat
 grep -q "^macko-bench: --repeat needs a value" "$dir/text" && [ "$(wc -l <"$dir/text")" = 1 ] || fail "an option without its value"
 expect 2 $bench --encodings slic.raw 27-point:4
 grep -q 'encoding "slic" is unknown; the nearest is "slice"' "$dir/text" || fail "the nearest encoding"
+expect 2 $bench --encodings csr,csr.dict 27-point:4
+grep -q 'encodings csr.dict: format csr has no values dict; formats' "$dir/text" || fail "an encoding that no matrix can have"
+expect 1 $bench absent.mtx
+grep -q 'absent.mtx: no such file, and no generated matrix$' "$dir/text" || fail "a file is no misspelt matrix"
+expect 1 $bench tetra:8:3:mortn
+grep -q 'option mortn is none of .*; the nearest is morton$' "$dir/text" || fail "the nearest order"
+$bench --device cpu --repeat 1 --encodings csr --mkl "$dir/none" rmat:5 >"$dir/text" 2>&1
+grep -qE "mkl left out: .*($dir/none|without)" "$dir/text" || fail "the folder of --mkl is not named"
+$bench --device cpu --repeat 1 --encodings csr --tsv "$dir/whole.tsv" rmat:5 >"$dir/text" 2>&1
+head -c 150 "$dir/whole.tsv" >"$dir/part.tsv"
+expect 2 $bench --from "$dir/part.tsv"
+grep -q "part.tsv: line 2: cut short" "$dir/text" || fail "a table that is cut short"
 expect 1 $bench 7-pint:4
 grep -q 'the nearest is 7-point' "$dir/text" || fail "the nearest matrix"
 expect 1 $bench --device cpu --repeat 1 --encodings csr --tsv "$dir/late.tsv" absent.mtx 27-point:4 rmat:5
