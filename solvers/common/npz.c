@@ -183,18 +183,25 @@ static macko_status copy_values(const char *path, const npy *a, macko_csr *csr, 
   return MACKO_OK;
 }
 
+/* Refuses a format other than csr: it has other members, so that this is looked at before one is missed. The format's name may be bytes
+ * (S) or letters of 4 bytes (U), depending on the Python that wrote it. */
+static macko_status check_format(const char *path, const npy *a, macko_error *err)
+{
+  char name[8] = "";
+  /* A letter has `step` bytes; of 4, as the file is little-endian, the first one holds it. */
+  const int step = a->type[1] == 'U' ? 4 : 1;
+  const int64_t letters = (a->size - (a->data - a->bytes)) / step;
+  for (int i = 0; i < letters && i < 7; i++) name[i] = a->data[i * step] < ' ' || a->data[i * step] > '~' ? 0 : a->data[i * step];
+  if (!strcmp(name, "csr")) return MACKO_OK;
+  return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "a matrix of SciPy's format '%s', not csr; save A.tocsr()", name);
+}
+
 /* Makes *csr of the members. Here only lengths are checked, which is what matrix_file_settle relies on; it checks rows and
- * columns itself. The format's name may be bytes (S) or letters of 4 bytes (U), depending on the Python that wrote it. */
+ * columns itself. */
 static macko_status assemble(const char *path, const npy a[MEMBERS], macko_csr *csr, macko_error *err)
 {
   void *sizes = NULL, *row_ptr = NULL, *cols = NULL;
   macko_type type;
-  const char *format = a[FORMAT].data;
-  /* A letter has `step` bytes; of 4, as the file is little-endian, the first one holds it. */
-  const int step = a[FORMAT].type[1] == 'U' ? 4 : 1; /* bytes of a letter */
-  const int64_t letters = a[FORMAT].size - (format - a[FORMAT].bytes);
-  if (letters < 3 * step || format[0] != 'c' || format[step] != 's' || format[2 * step] != 'r')
-    return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "not of format csr; save A.tocsr()");
   macko_status s = copy_indices(path, &a[SHAPE], 2, "shape", &sizes, &type, err);
   if (s) return s;
   csr->nrows = index_at(type, sizes, 0), csr->ncols = index_at(type, sizes, 1);
@@ -218,6 +225,8 @@ macko_status npz_read(const char *path, macko_csr *csr, macko_error *err)
   macko_error why;
   macko_status s = get_members(path, arrays, err);
   memset(csr, 0, sizeof *csr);
+  const int has_format = !s && arrays[FORMAT].bytes && parse_header(&arrays[FORMAT]);
+  if (has_format) s = check_format(path, &arrays[FORMAT], err);
   for (int i = 0; i < MEMBERS && !s; i++)
     if (!arrays[i].bytes || !parse_header(&arrays[i]))
       s = matrix_file_fail(err, MACKO_PARSE, path, "the zip archive has no array %s as scipy.sparse.save_npz writes it",

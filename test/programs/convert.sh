@@ -73,6 +73,8 @@ numpy.savez("text", indices=a["indices"], indptr=a["indptr"], format=numpy.array
 numpy.savez("inexact", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=numpy.full(nnz, 2**53 + 1))
 numpy.savez("exact", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=numpy.resize([2**54, -2**63], nnz))
 numpy.savez("csc", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csc"), shape=a["shape"], data=a["data"])
+numpy.savez("coo", row=i, col=a["indices"], format=numpy.array(b"coo"), shape=a["shape"], data=a["data"])
+numpy.savez("dia", offsets=[0, 1], format=numpy.array("dia"), shape=a["shape"], data=numpy.ones((2, 3)))
 numpy.savez("complex", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"] + 1j)
 numpy.savez("beyond", indices=a["indices"] + 1000, indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"])
 numpy.savez("short", indices=a["indices"][1:], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"])
@@ -90,7 +92,9 @@ PY
   [ "$(grep -c ' -3$' c.mtx)" = 209 ] || fail "integers"
   run b1.npz c.mtx
   [ "$(grep -c ' 1$' c.mtx)" = 209 ] || fail "booleans"
-  refused 1 "not of format csr; save A.tocsr()" csc.npz c.mtx
+  refused 1 "a matrix of SciPy's format 'csc', not csr; save A.tocsr()" csc.npz c.mtx
+  refused 1 "a matrix of SciPy's format 'coo', not csr; save A.tocsr()" coo.npz c.mtx
+  refused 1 "a matrix of SciPy's format 'dia', not csr; save A.tocsr()" dia.npz c.mtx
   refused 1 "NumPy's type <c16" complex.npz c.mtx
   refused 1 "element 0 of data is an integer that is no exact double" inexact.npz c.mtx
   "$convert" exact.npz c.mtx >text || fail "2^54 and -2^63: $(cat text)"
