@@ -111,6 +111,7 @@ static PetscErrorCode ChooseFactorization(Mat A, ST st)
 static PetscErrorCode MakeEPS(const Problem *a, const Problem *b, EPS *eps, Watch *watch)
 {
   PetscBool symmetric = (PetscBool)(a->symmetric && (!b->A || b->symmetric)), target, type, chosen;
+  PetscInt wanted, order;
   ST st;
 
   PetscFunctionBegin;
@@ -123,6 +124,11 @@ static PetscErrorCode MakeEPS(const Problem *a, const Problem *b, EPS *eps, Watc
   PetscCall(PetscOptionsHasName(NULL, NULL, "-st_type", &type));
   if (target && !type) PetscCall(STSetType(st, STSINVERT));
   PetscCall(EPSSetFromOptions(*eps));
+  PetscCall(EPSGetDimensions(*eps, &wanted, NULL, NULL));
+  PetscCall(MatGetSize(a->A, &order, NULL));
+  PetscCheck(wanted <= order, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "-eps_nev %lld: a matrix of order %lld has no more than %lld eigenvalues", (long long)wanted, (long long)order,
+             (long long)order);
   PetscCall(ChooseFactorization(a->A, st));
   /* SLEPc's other Lanczos refuses to choose for itself; does nothing to any other type. */
   PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_lanczos_reorthog", &chosen));

@@ -54,6 +54,8 @@ PetscErrorCode SolveSVD(const Problem *a, Pairs *r)
   Watch watch = {0, 0};
   PetscLogDouble end, before, after;
   PetscBool compressed;
+  PetscInt wanted;
+  PetscReal norm;
 
   PetscFunctionBegin;
   PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
@@ -64,6 +66,13 @@ PetscErrorCode SolveSVD(const Problem *a, Pairs *r)
   PetscCall(SVDSetType(svd, SVDTRLANCZOS)); /* SLEPc's default works with A'A, which squares the small ones */
   PetscCall(SVDMonitorSet(svd, WatchSVD, &watch, NULL));
   PetscCall(SVDSetFromOptions(svd));
+  PetscCall(SVDGetDimensions(svd, &wanted, NULL, NULL));
+  PetscCheck(wanted <= PetscMin(r->rows, r->cols), PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "-svd_nsv %lld: a matrix of %lld x %lld has no more than %lld singular values", (long long)wanted, (long long)r->rows,
+             (long long)r->cols, (long long)PetscMin(r->rows, r->cols));
+  /* SLEPc's Lanczos would fail in the words of LAPACK. */
+  PetscCall(MatNorm(a->A, NORM_INFINITY, &norm));
+  PetscCheck(norm > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s: no entry differs from 0, and so does no singular value", r->path);
   PetscCall(StorageProductSeconds(&before));
   PetscCall(PetscTime(&watch.start));
   PetscCall(SVDSolve(svd));

@@ -104,6 +104,17 @@ known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
 on_ranks 0 "$dir/laplace.mtx" -singular -svd_nsv 3 -mat_type macko
 known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
 
+# More than there is, and nothing but zeros.
+expect 1 $eigs "$dir/laplace.mtx" -eps_nev 51
+grep -q "eps_nev 51: a matrix of order 50 has no more than 50 eigenvalues" "$dir/text" || fail "51 eigenvalues of order 50"
+expect 1 $eigs "$dir/difference.mtx" -svd_nsv 51
+grep -q "svd_nsv 51: a matrix of 51 x 50 has no more than 50 singular values" "$dir/text" || fail "51 singular values of 50 columns"
+printf '%%%%MatrixMarket matrix coordinate real general\n5 5 1\n1 1 0\n' >"$dir/zero.mtx"
+for type in aijmacko macko; do
+  expect 1 $eigs "$dir/zero.mtx" -singular -mat_type $type
+  grep -q "zero.mtx: no entry differs from 0" "$dir/text" || fail "singular values of zeros"
+done
+
 # Vectors: sines, whatever their sign and length.
 expect 0 ${MPIEXEC:-mpiexec} -n 3 $eigs "$dir/laplace.mtx" -eps_ncv 40 -vectors "$dir/v.mtx"
 awk 'NR > 2 && NR <= 52 { x[NR - 2] = $1 } END { pi = atan2(0, -1)
