@@ -101,6 +101,24 @@ PetscErrorCode OutputsApart(int count, const char *const names[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode OutputsSpare(int count, const char *const names[], const char *input)
+{
+  char path[PETSC_MAX_PATH_LEN];
+  PetscBool given;
+  PetscMPIInt rank;
+  int same;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  for (int i = 0; i < count; i++) {
+    PetscCall(FileOption(names[i], path, &given));
+    same = rank == 0 && given && output_is_same(path, input);
+    PetscCallMPI(MPI_Bcast(&same, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+    PetscCheck(!same, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s would overwrite %s, which is read", names[i], input);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Programs print the summary for people or the JSON, so they ask this before they print. */
 PetscErrorCode OutputIsStandard(const char *name, PetscBool *standard)
 {

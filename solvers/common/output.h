@@ -18,6 +18,10 @@ PetscErrorCode OutputCheck(const char *name);
    Collective. Errors: PETSC_ERR_ARG_WRONG on every rank. */
 PetscErrorCode OutputsApart(int count, const char *const names[]);
 
+/* Refuses options of which one names the file `input`, which the program reads: what was read would be lost. Collective. Errors:
+   PETSC_ERR_ARG_WRONG on every rank. */
+PetscErrorCode OutputsSpare(int count, const char *const names[], const char *input);
+
 /* Says whether an option asks for standard output: then its file is "-". */
 PetscErrorCode OutputIsStandard(const char *name, PetscBool *standard);
 

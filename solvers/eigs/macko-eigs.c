@@ -84,8 +84,9 @@ static PetscErrorCode CollectSeconds(Pairs *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refuses files that cannot be written, and options without a name, before anything is computed for them. */
-static PetscErrorCode CheckFileOptions(void)
+/* Refuses files that cannot be written or are read, `matrix` being the first of these, and options without a name, before anything is
+   computed for them. */
+static PetscErrorCode CheckFileOptions(const char *matrix)
 {
   static const char *const outputs[] = {"-json", "-vectors", "-left_vectors"};
   char path[PETSC_MAX_PATH_LEN];
@@ -97,6 +98,8 @@ static PetscErrorCode CheckFileOptions(void)
   PetscCall(VectorsCheck("-vectors"));
   PetscCall(VectorsCheck("-left_vectors"));
   PetscCall(OutputsApart(3, outputs));
+  PetscCall(OutputsSpare(3, outputs, matrix));
+  if (given) PetscCall(OutputsSpare(3, outputs, path));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,7 +135,7 @@ static PetscErrorCode Find(const char *path, int *status)
   memset(&r, 0, sizeof r);
   r.path = path;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &r.ranks));
-  PetscCall(CheckFileOptions());
+  PetscCall(CheckFileOptions(path));
   PetscCall(Prepare(path, &a, &r.read, &r.encode));
   PetscCall(MatGetSize(a.A, &r.rows, &r.cols));
   PetscCall(FileOption("-b", second, &given));

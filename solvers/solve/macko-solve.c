@@ -262,8 +262,9 @@ static PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
 
 /* ---- files ---- */
 
-/* Refuses files that cannot be written, and options without a name, before anything is computed for them. */
-static PetscErrorCode CheckFileOptions(void)
+/* Refuses files that cannot be written or are read, `matrix` being the first of these, and options without a name, before anything is
+   computed for them. */
+static PetscErrorCode CheckFileOptions(const char *matrix)
 {
   static const char *const outputs[] = {"-json", "-solution"};
   char path[PETSC_MAX_PATH_LEN];
@@ -274,6 +275,8 @@ static PetscErrorCode CheckFileOptions(void)
   PetscCall(OutputCheck("-json"));
   PetscCall(VectorsCheck("-solution"));
   PetscCall(OutputsApart(2, outputs));
+  PetscCall(OutputsSpare(2, outputs, matrix));
+  if (given) PetscCall(OutputsSpare(2, outputs, path));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +308,7 @@ static PetscErrorCode Run(const char *path, int *status)
   memset(&r, 0, sizeof r);
   r.path = path;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &r.ranks));
-  PetscCall(CheckFileOptions());
+  PetscCall(CheckFileOptions(path));
   PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, PETSC_TRUE, &p));
   PetscCall(MatGetSize(p.A, &r.rows, &r.cols));
   PetscCheck(r.rows && r.cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to solve", path,

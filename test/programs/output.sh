@@ -44,6 +44,18 @@ places() { # NAME PROGRAM ARGUMENTS... OPTION: the option's file is NAME
   rm -r "$dir/p"
 }
 
+# What is read is not written over, whatever its name.
+cp "$T" "$dir/in.mtx" && ln -s in.mtx "$dir/in.link.mtx"
+awk 'BEGIN { print "%%MatrixMarket matrix array real general\n40 1"; for (i = 1; i <= 40; i++) print 1 }' >"$dir/rhs.mtx" && cp "$dir/rhs.mtx" "$dir/rhs.before"
+for option in -solution -json; do
+  [ ! -x $solve ] || refused 1 "$option would overwrite .*, which is read" $solve "$dir/in.mtx" -rhs "$dir/rhs.mtx" $option "$dir/in.link.mtx"
+  [ ! -x $solve ] || refused 1 "$option would overwrite .*, which is read" $solve "$dir/in.mtx" -rhs "$dir/rhs.mtx" $option "$dir/rhs.mtx"
+done
+for option in -vectors -json; do
+  [ ! -x $eigs ] || refused 1 "$option would overwrite .*, which is read" $eigs "$dir/in.mtx" $option "$dir/in.mtx"
+done
+cmp -s "$T" "$dir/in.mtx" && cmp -s "$dir/rhs.mtx" "$dir/rhs.before" || fail "a file that is read was written over"
+
 full $bench --device cpu --repeat 1 --encodings csr 27-point:4
 full $bench --help
 for program in solvers/macko-convert solvers/macko-info; do
