@@ -107,7 +107,7 @@ typedef struct {
 #include "options.def"
 } macko_options;
 
-/* Sets every field to its default. */
+/* Sets every field to its default; does nothing for NULL. */
 void macko_options_init(macko_options *options);
 
 /* Sets one option by its name ("format", "layout", "gap_bits", "values", "variant", "prefer", "overflow", "target") from text
@@ -332,8 +332,8 @@ void macko_free_csr(macko_csr *csr);
  * in ".gz". It is written under a temporary name and renamed, so that a failure leaves an old file as it was. A link stays, and
  * the file behind it is replaced; a link to nothing is replaced itself; an old file's permissions stay. Rows are written sorted,
  * with duplicates added; a NaN is written as nan, without sign and payload; inf and -0 come back as they are.
- * Errors: IO (also for a path that is no regular file), UNSUPPORTED (".gz" without zlib), OUT_OF_MEMORY, those of macko_encode
- * for a csr that is not valid. */
+ * Errors: IO (also for a path that is no regular file), UNSUPPORTED (".gz" without zlib), LIMIT (2^63 - 1 columns, which
+ * macko_read takes for a number beyond 64 bits), OUT_OF_MEMORY, those of macko_encode for a csr that is not valid. */
 macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err);
 
 /* Where a matrix came from: a file of the matrix keeps it for whoever looks, and nothing depends on it. Texts end with a 0; ""

@@ -61,6 +61,7 @@ int64_t macko_type_bytes(macko_type type)
 /* Defaults are in options.def, with the option. */
 void macko_options_init(macko_options *options)
 {
+  if (!options) return;
   *options = (macko_options){
 #define MACKO_OPTION(field, LIST, usual, reader, help) .field = MACKO_##LIST##_##usual,
 #define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) .field = usual,

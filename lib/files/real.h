@@ -22,10 +22,10 @@ static inline const char *macko_parse_integer(const char *p, int64_t *value)
   if (*p == '-' || *p == '+') p++;
   if ((unsigned)(*p - '0') > 9) return 0;
   for (; (unsigned)(*p - '0') <= 9; p++) {
-    beyond |= n > (INT64_MAX - 9) / 10;
+    beyond |= n > INT64_MAX / 10; /* else ten times as many and 9 still fit an unsigned number */
     n = n * 10 + (unsigned)(*p - '0');
   }
-  if (beyond) *value = negative ? INT64_MIN : INT64_MAX;
+  if (beyond || n > INT64_MAX) *value = negative ? INT64_MIN : INT64_MAX;
   else *value = negative ? -(int64_t)n : (int64_t)n;
   return p;
 }

@@ -144,6 +144,8 @@ macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, m
   void *owned;
   output o = {.target.file = -1};
   if (!path || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "path and csr must not be NULL");
+  if (csr->ncols == INT64_MAX)
+    return macko_fail(err, MACKO_LIMIT, "%s: %lld columns are more than can be read back", path, (long long)csr->ncols);
   macko_status s = macko_sort_csr(csr, &a, &owned, err);
   if (s) return s;
   s = open_output(path, &o, err);

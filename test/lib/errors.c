@@ -29,6 +29,7 @@ START_TEST(options_name_the_nearest)
 {
   macko_options o;
   macko_error err;
+  macko_options_init(NULL);
   macko_options_init(&o);
   ck_assert_int_eq(macko_options_set(&o, "layout", "slcie", &err), MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "layout \"slcie\" is unknown; the nearest is \"slice\"");

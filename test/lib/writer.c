@@ -126,6 +126,28 @@ START_TEST(a_failure_keeps_the_old_file)
 }
 END_TEST
 
+/* The reader takes the greatest number for one that is beyond 64 bits, so that it is not written either; one less comes back. */
+START_TEST(columns_beyond_the_reader)
+{
+  int32_t row_ptr[] = {0, 1};
+  int64_t col = INT64_MAX - 2;
+  double value = 4;
+  macko_csr back, c = {.nrows = 1, .ncols = INT64_MAX, .row_ptr_type = MACKO_I32, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                       .row_ptr = row_ptr, .cols = &col, .values = &value};
+  macko_error err = {0};
+  const char *path = test_path("wide.mtx");
+  remove(path);
+  ck_assert_int_eq(macko_write_matrix_market(path, &c, &err), MACKO_LIMIT);
+  ck_assert_ptr_nonnull(strstr(err.text, "wide.mtx: 9223372036854775807 columns are more"));
+  ck_assert_int_ne(access(path, F_OK), 0);
+  c.ncols--;
+  ck_assert_int_eq(macko_write_matrix_market(path, &c, &err), MACKO_OK);
+  ck_assert_msg(!macko_read(path, NULL, &back, NULL, &err), "%s", err.text);
+  ck_assert_int_eq(back.ncols, INT64_MAX - 1);
+  macko_free_csr(&back);
+}
+END_TEST
+
 START_TEST(places_that_cannot_be_written)
 {
   char text[400], link[300];
@@ -169,6 +191,7 @@ int main(void)
   tcase_add_test(t, the_text_is_short_and_sorted);
   tcase_add_loop_test(t, a_failure_keeps_the_old_file, 0, 2);
   tcase_add_test(t, places_that_cannot_be_written);
+  tcase_add_test(t, columns_beyond_the_reader);
   suite_add_tcase(suite, t);
   test_make_folder();
   int status = test_run(suite);
