@@ -22,6 +22,8 @@ typedef FILE *gzFile;
 #define gzopen fopen
 #define gzclose fclose
 #define gzgets(f, line, size) fgets(line, size, f)
+#define gzread(f, bytes, size) (int)fread(bytes, 1, size, f)
+#define gzrewind(f) rewind(f)
 #endif
 
 enum { LINE = 2048 }; /* bytes of a line, more than either text format allows */
@@ -143,6 +145,21 @@ static macko_status read_harwell_boeing(const char *path, gzFile f, char *line, 
   return is_countable(h) ? MACKO_OK : refuse_sizes(path, line, err);
 }
 
+/* Refuses an archive: its first bytes are known without unpacking it, the matrix is not. */
+static macko_status refuse_archive(const char *path, macko_error *err)
+{
+  return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "an archive has to be unpacked to be looked at: leave out --dry-run");
+}
+
+/* Whether a tar archive begins here, which says so behind the fields of its first member. The file is at its beginning again then. */
+static int is_tar(gzFile f)
+{
+  char block[262];
+  const int whole = gzread(f, block, sizeof block) == (int)sizeof block;
+  gzrewind(f);
+  return whole && !memcmp(block + 257, "ustar", 5);
+}
+
 /* Reads the header of a text file, packed by gzip or not: gzgets takes both. A byte order mark is passed over, as macko_read does.
  * The file is not empty, so that one without a line is packed. */
 static macko_status read_text(const char *path, file_head *h, macko_error *err)
@@ -151,6 +168,7 @@ static macko_status read_text(const char *path, file_head *h, macko_error *err)
   errno = 0;
   gzFile f = gzopen(path, "rb");
   if (!f) return matrix_file_fail(err, MACKO_IO, path, "cannot be opened: %s", strerror(errno));
+  if (is_tar(f)) return gzclose(f), refuse_archive(path, err);
   macko_status s = MACKO_OK;
   int there = read_line(f, line);
   if (there && !strncmp(line, "\xef\xbb\xbf", 3)) memmove(line, line + 3, strlen(line + 3) + 1);
@@ -160,19 +178,6 @@ static macko_status read_text(const char *path, file_head *h, macko_error *err)
   else s = read_harwell_boeing(path, f, line, h, err);
   gzclose(f);
   return s;
-}
-
-/* Whether the file is an archive, by its name or by its first bytes, of which `start` holds 8. A .tar.gz begins as any file of
- * gzip does, so its name has to tell. */
-static int is_packed(const char *path, const unsigned char *start)
-{
-  static const char *const suffixes[] = {".tar.gz", ".tgz", ".tar", ".npz"};
-  const size_t length = strlen(path);
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-    const size_t n = strlen(suffixes[i]);
-    if (length > n && !strcasecmp(path + length - n, suffixes[i])) return 1;
-  }
-  return !memcmp(start, "PK\3\4", 4);
 }
 
 /* Reads the descriptor of a Binsparse file, and how long its arrays are, which HDF5 knows without reading them. */
@@ -188,7 +193,7 @@ static macko_status read_binsparse(const char *name, file_head *h, macko_error *
                           (long long)h->nrows, (long long)h->ncols, (long long)h->stored);
 }
 
-/* Chooses by the first bytes as read_named in matrix_file.c does. Archives come first, as their head says nothing of a matrix. */
+/* Chooses by the first bytes as read_named in matrix_file.c does, whatever the name. */
 static macko_status read_named(const char *name, file_head *h, macko_error *err)
 {
   unsigned char start[8] = {0};
@@ -201,9 +206,7 @@ static macko_status read_named(const char *name, file_head *h, macko_error *err)
   fclose(f);
   if (bad) return matrix_file_fail(err, MACKO_IO, name, "cannot be read: %s", strerror(bad));
   if (!count) return matrix_file_fail(err, MACKO_PARSE, name, "the file is empty");
-  /* The first bytes of an archive are known without unpacking it, the matrix is not. */
-  if (is_packed(name, start))
-    return matrix_file_fail(err, MACKO_UNSUPPORTED, name, "an archive has to be unpacked to be looked at: leave out --dry-run");
+  if (!memcmp(start, "PK\3\4", 4)) return refuse_archive(name, err);
   if (petsc_binary_starts(start, count)) {
     snprintf(h->kind, sizeof h->kind, "PETSc binary");
     return petsc_binary_sizes(name, &h->nrows, &h->ncols, &h->stored, err);

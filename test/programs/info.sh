@@ -138,6 +138,12 @@ grep -q '7 x 7, 7 entries' text || fail "a byte order mark, an indented comment:
 # What is no header is refused, and told.
 banner() { printf '%%%%MatrixMarket %s\n%s\n' "$1" "${2:-2 2 1}" >banner.mtx; }
 banner 'matrix coordinate real symetric'
+# What a file holds counts, not its name.
+cp header.mtx named.npz
+run --dry-run named.npz
+grep -q '30 x 30, 1000 entries stored' text || fail "a text that is named as an archive: $(cat text)"
+tar cf archive.mtx header.mtx && gzip -c archive.mtx >archive.mtx.gz
+for name in archive.mtx archive.mtx.gz; do refused 1 "$name: an archive has to be unpacked" --dry-run $name; done
 refused 1 "banner.mtx: the banner's symmetry cannot be 'symetric'" --dry-run banner.mtx
 banner 'matrix coordinate unsigned-integer general'
 refused 1 "banner.mtx: the banner's field cannot be 'unsigned-integer'" --dry-run banner.mtx
