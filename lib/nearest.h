@@ -22,8 +22,8 @@ static inline int macko_name_distance(const char *a, const char *b)
   return row[n];
 }
 
-/* Of count names the one at the least distance from text; of several the longest, as letters are left out more often than they are put
- * in, and of these the first. */
+/* Of count names the one at the least distance from text; of several the longest, as letters are left out more often than they are
+ * put in, and of these the first. */
 static inline int macko_nearest_name(const char *text, const char *const *names, int count)
 {
   int nearest = 0;

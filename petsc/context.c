@@ -104,7 +104,8 @@ void MackoPlaceError(PetscInt row, PetscInt col, const PetscInt *cols, macko_err
   snprintf(text, sizeof text, "%s", err->text);
   if (sscanf(text, "row %lld, column %lld:%n", &i, &j, &end) == 2 && end)
     snprintf(err->text, sizeof err->text, "row %lld, column %lld:%.440s", i + row, cols ? (long long)cols[j] : j + col, text + end);
-  else if (row && strstr(text, "row ")) snprintf(err->text, sizeof err->text, "counted from row %lld: %.460s", (long long)row, text);
+  else if (row && strstr(text, "row "))
+    snprintf(err->text, sizeof err->text, "counted from row %lld: %.460s", (long long)row, text);
 }
 
 PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all)

@@ -164,8 +164,8 @@ static int positive(const char *text)
   return end == text || *end || value < 1 || value > INT_MAX ? 0 : (int)value;
 }
 
-/* Returns 1, with a sentence, if one of a list is no encoding, or one that no matrix can have, so that this is found before anything is
- * measured. */
+/* Returns 1, with a sentence, if one of a list is no encoding, or one that no matrix can have, so that this is found before
+ * anything is measured. */
 static int unknown_encoding(const char *list)
 {
   char names[512], *save = NULL;

@@ -93,7 +93,8 @@ static macko_status refuse_option(const char *spec, const char *word, const gene
   for (int i = 0; i < POINTS_ORDERS && !strcmp(k->name, "tetra"); i++) names[count++] = points_order_names[i];
   const char *near = macko_near_name(word, names, count);
   return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number, nor one "
-                    "of those that --help lists for %s%s%s", spec, word, k->name, near ? "; the nearest is " : "", near ? near : "");
+                    "of those that --help lists for %s%s%s", spec, word, k->name, near ? "; the nearest is " : "",
+                    near ? near : "");
 }
 
 /* Takes one option. */

@@ -183,8 +183,8 @@ static macko_status copy_values(const char *path, const npy *a, macko_csr *csr, 
   return MACKO_OK;
 }
 
-/* Refuses a format other than csr: it has other members, so that this is looked at before one is missed. The format's name may be bytes
- * (S) or letters of 4 bytes (U), depending on the Python that wrote it. */
+/* Refuses a format other than csr: it has other members, so that this is looked at before one is missed. The format's name may be
+ * bytes (S) or letters of 4 bytes (U), depending on the Python that wrote it. */
 static macko_status check_format(const char *path, const npy *a, macko_error *err)
 {
   char name[8] = "";

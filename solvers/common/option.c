@@ -26,7 +26,8 @@ int option_refuse(const char *program, int c, char **argv, const struct option *
   else if (is_long && optopt && word[name])
     fprintf(stderr, "%s: %.*s takes no value, and was given %s; --help tells more\n", program, name, word, word + name + 1);
   else if (is_long && !optopt)
-    fprintf(stderr, "%s: the option %s is unknown; the nearest is --%s; --help tells more\n", program, word, nearest(word + 2, known));
+    fprintf(stderr, "%s: the option %s is unknown; the nearest is --%s; --help tells more\n", program, word,
+            nearest(word + 2, known));
   else fprintf(stderr, "%s: the option -%c is unknown; --help tells more\n", program, optopt);
   return 2;
 }

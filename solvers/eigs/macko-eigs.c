@@ -84,8 +84,8 @@ static PetscErrorCode CollectSeconds(Pairs *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refuses files that cannot be written or are read, `matrix` being the first of these, and options without a name, before anything is
-   computed for them. */
+/* Refuses files that cannot be written or are read, `matrix` being the first of these, and options without a name, before anything
+   is computed for them. */
 static PetscErrorCode CheckFileOptions(const char *matrix)
 {
   static const char *const outputs[] = {"-json", "-vectors", "-left_vectors"};

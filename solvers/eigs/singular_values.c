@@ -72,7 +72,8 @@ PetscErrorCode SolveSVD(const Problem *a, Pairs *r)
              (long long)r->cols, (long long)PetscMin(r->rows, r->cols));
   /* SLEPc's Lanczos would fail in the words of LAPACK. */
   PetscCall(MatNorm(a->A, NORM_INFINITY, &norm));
-  PetscCheck(norm > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s: no entry differs from 0, and so does no singular value", r->path);
+  PetscCheck(norm > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
+             "%s: no entry differs from 0, and so does no singular value", r->path);
   PetscCall(StorageProductSeconds(&before));
   PetscCall(PetscTime(&watch.start));
   PetscCall(SVDSolve(svd));

@@ -151,7 +151,7 @@ static macko_status refuse_archive(const char *path, macko_error *err)
   return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "an archive has to be unpacked to be looked at: leave out --dry-run");
 }
 
-/* Whether a tar archive begins here, which says so behind the fields of its first member. The file is at its beginning again then. */
+/* Whether a tar archive begins here, which says so behind the fields of its first member. The file is rewound. */
 static int is_tar(gzFile f)
 {
   char block[262];

@@ -262,8 +262,8 @@ static PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
 
 /* ---- files ---- */
 
-/* Refuses files that cannot be written or are read, `matrix` being the first of these, and options without a name, before anything is
-   computed for them. */
+/* Refuses files that cannot be written or are read, `matrix` being the first of these, and options without a name, before anything
+   is computed for them. */
 static PetscErrorCode CheckFileOptions(const char *matrix)
 {
   static const char *const outputs[] = {"-json", "-solution"};
