@@ -229,17 +229,20 @@ static PetscErrorCode GainsLittle(Mat A, Mat_Macko *m, PetscBool *little)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing is encoded before it is known that ours is the faster one. */
+/* Nothing is encoded before it is known that ours is the faster one. The type below does three columns and more together, and two
+   of short rows faster than ours does with the bits of one. */
 PetscErrorCode MackoDenseByBase(Mat A, PetscInt columns, PetscBool *base)
 {
-  enum { MANY = 3 }; /* columns */
+  enum { MANY = 3, SHORT = 12 }; /* columns, and entries a row */
   Mat_Macko *m;
+  MatInfo    info;
 
   PetscFunctionBegin;
   PetscCall(MackoWaits(A, columns, base));
   if (*base) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoGet(A, &m));
-  if (columns >= MANY) PetscCall(GainsLittle(A, m, base));
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  if (columns >= MANY || (columns == 2 && info.nz_used < SHORT * (double)A->rmap->n)) PetscCall(GainsLittle(A, m, base));
   if (!*base) PetscCall(MackoUpdateSeq(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

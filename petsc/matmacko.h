@@ -421,11 +421,11 @@ PETSC_INTERN PetscBool MackoBlockInfo(Mat block, macko_info *info);
 /* Mean of the products that were measured; 0 without any. */
 PETSC_INTERN double MackoProductSeconds(const Mat_Macko *m);
 
-/* Calls say for each text that ranks have (at most 191 characters count), in the order of ranks, with how many have it.
-   Collective. */
 /* Prints the options that were given for products on a GPU, of which there are none. Collective. */
 PETSC_INTERN PetscErrorCode MackoViewIdle(Mat A, PetscViewer viewer);
 
+/* Calls say for each text that ranks have (at most 191 characters count), in the order of ranks, with how many have it.
+   Collective. */
 PETSC_INTERN PetscErrorCode MackoCountRanks(MPI_Comm comm, const char *mine, PetscErrorCode (*say)(void *, const char *, int),
                                             void *context);
 

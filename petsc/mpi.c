@@ -104,9 +104,9 @@ PetscErrorCode MackoUpdateMPI(Mat A)
    in most matrices few of its rows have entries. Collective, and a reduction once for all products between two changes of A. */
 static PetscErrorCode UpdateWhole(Mat A)
 {
-  Mat_Macko *m   = MackoOf(A);
-  Updates    all = {PETSC_FALSE, PETSC_FALSE, MACKO_OK, {0}};
-  Mat        off;
+  Mat_Macko      *m   = MackoOf(A);
+  Updates         all = {PETSC_FALSE, PETSC_FALSE, MACKO_OK, {0}};
+  Mat             off;
   const PetscInt *cols;
 
   PetscFunctionBegin;

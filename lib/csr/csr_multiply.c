@@ -20,8 +20,9 @@
 #endif
 
 /* Multiplies rows from .. to - 1 with `group` vectors, for every combination of types; all of them are constants in the calls,
- * which makes each instance a plain loop. Sums are double. Op T adds the multiples of row i to y, which has been scaled
- * before. */
+ * which makes each instance a plain loop. Loops over a group are unrolled, which keeps its sums in registers: a compiler left to
+ * itself (-O2) does not, and four vectors took longer than four products. Sums are double. Op T adds the multiples of row i to y,
+ * which has been scaled before. */
 static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *to_do, macko_type rows,
                                                               macko_type col_type, macko_type values, macko_type vector,
                                                               macko_op op, int group, int64_t from, int64_t to)
@@ -33,15 +34,18 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
     const int64_t end = macko_index(rows, row_ptr, i + 1);
     double sum[MACKO_GROUP] = {0};
     if (op == MACKO_OP_T)
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
     for (; p < end; p++) {
       int64_t col = macko_index(col_type, cols, p);
       double value = macko_float_at(values, v, p);
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++)
         if (op == MACKO_OP_N) sum[j] += value * macko_x(vector, q, j, col);
         else macko_add_y(vector, q, j, col, value * sum[j]);
     }
     if (op == MACKO_OP_N)
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++) macko_put_y(vector, q, j, i, sum[j]);
   }
 }
@@ -55,12 +59,15 @@ static inline __attribute__((always_inline)) void multiply_plain(const macko_mat
   const double *values = m->sections[VALUES].data, *x[MACKO_GROUP];
   double *y[MACKO_GROUP];
   int64_t p = row_ptr[from];
+#pragma GCC unroll 4
   for (int j = 0; j < group; j++) x[j] = macko_x_of(MACKO_F64, q, j), y[j] = macko_y_of(MACKO_F64, q, j);
   for (int64_t i = from; i < to; i++) {
     const int64_t end = row_ptr[i + 1];
     double sum[MACKO_GROUP] = {0};
     for (; p < end; p++)
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++) sum[j] += values[p] * x[j][cols[p]];
+#pragma GCC unroll 4
     for (int j = 0; j < group; j++) y[j][i] = sum[j];
   }
 }
@@ -74,16 +81,19 @@ static inline __attribute__((always_inline)) void multiply_plain(const macko_mat
   }
 DEFINE_PLAIN(1)
 DEFINE_PLAIN(2)
+DEFINE_PLAIN(3)
 DEFINE_PLAIN(4)
 #undef DEFINE_PLAIN
 
-/* Multiplies with all k vectors, as many at a time as there are functions for. */
+/* Multiplies with all k vectors, as many at a time as there are functions for: one for each size of a group. */
 static void multiply_plain_groups(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
+  static void (*const plain_kernels[MACKO_GROUP])(const macko_matrix *, const macko_product *, int64_t, int64_t) = {
+    multiply_plain_1, multiply_plain_2, multiply_plain_3, multiply_plain_4};
   for (int64_t j = 0, group; j < p->k; j += group) {
     const macko_product q = macko_product_from(p, j);
-    group = p->k - j >= MACKO_GROUP ? MACKO_GROUP : p->k - j >= 2 ? 2 : 1;
-    (group == 1 ? multiply_plain_1 : group == 2 ? multiply_plain_2 : multiply_plain_4)(m, &q, from, to);
+    group = p->k - j < MACKO_GROUP ? p->k - j : MACKO_GROUP;
+    plain_kernels[group - 1](m, &q, from, to);
   }
 }
 
@@ -143,14 +153,12 @@ int macko_csr_wide_rows(int64_t nrows, int64_t nnz, int64_t bytes)
 #endif
 }
 
-/* Tells whether the loops with AVX2 take this matrix and this product. A plain loop of two vectors wastes nothing of a row's end,
- * while it waits less for a row's sums than that of one vector: so it is faster up to longer rows. */
+/* Tells whether the loops with AVX2 take this matrix and this product. They do so for any number of vectors, so that the bits are
+ * those of one, although a plain loop of several vectors is faster up to rows of twelve entries. */
 static int has_wide(const macko_matrix *m, const macko_product *p)
 {
 #if MACKO_HAS_X86_64
-  const csr_prepared *prepared = prepared_of(m);
-  if (p->k == 2 && !prepared->uneven && !shared_of(m) && is_cached(m) && m->nnz < 2 * LONG_ROWS * m->nrows) return 0;
-  if (!(prepared->uneven && macko_has_avx2()) && !macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes)) return 0;
+  if (!(prepared_of(m)->uneven && macko_has_avx2()) && !macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes)) return 0;
   return p->op == MACKO_OP_N && m->sections[COLS].type == MACKO_I32 &&
          (m->plan.stored_type == MACKO_F32 ? p->vector_type == MACKO_F64 || p->vector_type == MACKO_F32
                                            : m->plan.stored_type == MACKO_F64 && p->vector_type == MACKO_F64);

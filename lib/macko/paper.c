@@ -320,16 +320,19 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
     double sum[MACKO_GROUP] = {0};
     int64_t end = row_start(&r, i + 1), col = -1;
     if (op == MACKO_OP_T)
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
     for (int64_t p = row_start(&r, i); p < end; p++) {
       col += macko_gap_code(r.gaps, b, p) + 1;
       if (bits_of(type, r.values, p) == r.marker) continue;
       double value = macko_float_at(type, r.values, p);
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++)
         if (op == MACKO_OP_N) sum[j] += value * macko_x(vector, q, j, col);
         else macko_add_y(vector, q, j, col, value * sum[j]);
     }
     if (op == MACKO_OP_N)
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++) macko_put_y(vector, q, j, i, sum[j]);
   }
 }

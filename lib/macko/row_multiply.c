@@ -155,9 +155,11 @@ static inline __attribute__((always_inline)) void add_block(const macko_product 
 {
   if (op == MACKO_OP_T) {
     for (int k = 0; k < n; k++)
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++) macko_add_y(vector, q, j, cols[k], values[k] * sum[j]);
     return;
   }
+#pragma GCC unroll 4
   for (int j = 0; j < group; j++) {
     double s[4] = {0};
     int k = 0;
@@ -190,6 +192,7 @@ static inline __attribute__((always_inline)) MACKO_AVX512 void wide_block(const 
     const int32_t *c = cols + k;
     memcpy(&a, values + k, sizeof a);
     __builtin_prefetch(values + k + 512, 0, 2);
+#pragma GCC unroll 4
     for (int j = 0; j < group; j++) {
       if (vector == MACKO_F64) b = (pack)GATHER(((const double *)macko_x_of(MACKO_F64, q, j)), c);
       else b = __builtin_convertvector(((float_pack)GATHER(((const float *)macko_x_of(MACKO_F32, q, j)), c)), pack);
@@ -197,7 +200,9 @@ static inline __attribute__((always_inline)) MACKO_AVX512 void wide_block(const 
     }
   }
   for (; k < n; k++)
+#pragma GCC unroll 4
     for (int j = 0; j < group; j++) rest[j] += values[k] * macko_x(vector, q, j, cols[k]);
+#pragma GCC unroll 4
   for (int j = 0; j < group; j++)
     sums[j] += rest[j] +
                (((sum[j][0] + sum[j][4]) + (sum[j][1] + sum[j][5])) + ((sum[j][2] + sum[j][6]) + (sum[j][3] + sum[j][7])));
@@ -249,6 +254,7 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
     uint32_t next_long = r.long_ptr ? r.long_ptr[i] : 0;
     double sum[MACKO_GROUP] = {0};
     if (op == MACKO_OP_T)
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
     for (; p < end; p += BLOCK) {
       int n = end - p < BLOCK ? (int)(end - p) : BLOCK;
@@ -258,6 +264,7 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
       else add_block(q, cols, values, n, sum, vector, op, group);
     }
     if (op == MACKO_OP_N)
+#pragma GCC unroll 4
       for (int j = 0; j < group; j++) macko_put_y(vector, q, j, i, sum[j]);
   }
 }
