@@ -1,5 +1,5 @@
 /* Several vectors with format csr: elements of four vectors are put side by side first, so that an entry finds those of its column
- * in one or two sectors instead of four. */
+ * in one sector instead of four. */
 #include "csr/csr.cuh"
 
 enum { GROUP = MACKO_DEVICE_GROUP };
