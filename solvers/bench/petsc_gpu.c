@@ -79,7 +79,7 @@ static PetscErrorCode make(const char *type, const macko_csr *a, int k, bench_co
 /* What PETSc keeps of a matrix is told as the arrays of CSR, as it tells no more of what is on a GPU. */
 macko_status bench_open_petsc_gpu(const char *type, const macko_csr *a, int k, bench_contender *c, macko_error *err)
 {
-  const int several = strcmp(type, MATSEQSELLCUDA) != 0;
+  const int several = strcmp(type, "seqsellcuda") != 0; /* by its name, which older PETSc do not define */
   if (a->value_type != MACKO_F64 || sizeof(PetscInt) != 4)
     return snprintf(c->detail, sizeof c->detail, "f64 and a PETSc of 32-bit indices only"), MACKO_OK;
   if (k > 1 && !several) return snprintf(c->detail, sizeof c->detail, "for one vector only"), MACKO_OK;
