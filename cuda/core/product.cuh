@@ -16,6 +16,15 @@ static inline device_vectors vectors_from(const macko_product *p, int64_t j)
           p->vector_type};
 }
 
+/* Gives the product of those vectors of p that are left after the first `done`. */
+static inline macko_product product_after(const macko_product *p, int64_t done)
+{
+  macko_product rest = *p;
+  const device_vectors v = vectors_from(p, done);
+  rest.k = p->k - done, rest.x = v.x, rest.y = v.y;
+  return rest;
+}
+
 /* This is the table of a dictionary, in device memory, in the types of accumulators. What a format that has dictionaries owns
  * of a matrix (d->own) begins with them, where value_tables_of finds them. */
 struct device_tables {

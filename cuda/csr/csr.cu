@@ -215,7 +215,7 @@ static int64_t multiply_side_by_side(const csr &a, const device_csr *own, const 
                                      cudaStream_t stream)
 {
   macko_work_loan loan;
-  if (!macko_csr_packed_bytes(d, p) || macko_work_space_take(own->packed, stream, &loan, NULL)) return 0;
+  if (!macko_csr_goes_packed(d, p) || macko_work_space_take(own->packed, stream, &loan, NULL)) return 0;
   const macko_status s = macko_csr_multiply_packed(a, own->cut.nblocks, d, p, loan.memory, stream, NULL);
   macko_work_space_give_back(own->packed, stream, &loan, NULL);
   return s ? 0 : p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP;
@@ -240,9 +240,7 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
   macko_status s = macko_work_space_take(own->space, stream, &loan, err);
   if (s) return s;
   a.done = (unsigned *)loan.memory, a.partials = (double *)((char *)loan.memory + counter_bytes(&own->cut));
-  macko_product rest = *p;
-  const int64_t done = multiply_side_by_side(a, own, d, p, stream);
-  rest.k -= done, rest.x = vectors_from(p, done).x, rest.y = vectors_from(p, done).y;
+  const macko_product rest = product_after(p, multiply_side_by_side(a, own, d, p, stream));
   s = rest.k ? multiply_others(a, own, d, &rest, stream, err) : MACKO_OK;
   macko_status back = macko_work_space_give_back(own->space, stream, &loan, s ? NULL : err);
   return s ? s : back;

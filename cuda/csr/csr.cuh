@@ -74,11 +74,11 @@ static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_bl
 }
 
 /* Multiplies all but the last p->k % MACKO_DEVICE_GROUP vectors, in groups whose elements are put side by side in `side_by_side`,
- * device memory of macko_csr_packed_bytes. */
+ * device memory of MACKO_DEVICE_GROUP doubles a column. */
 macko_status macko_csr_multiply_packed(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
                                        void *side_by_side, cudaStream_t stream, macko_error *err);
 
-/* Gives the bytes for that, or 0 where products of such types and so many vectors do not go side by side. */
-int64_t macko_csr_packed_bytes(const macko_device_matrix *d, const macko_product *p);
+/* Says whether products of such types and so many vectors go side by side. */
+int macko_csr_goes_packed(const macko_device_matrix *d, const macko_product *p);
 
 #endif

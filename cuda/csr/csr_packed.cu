@@ -115,7 +115,7 @@ static cudaError_t run_packed(const csr &a, int64_t nblocks, const macko_device_
   return error;
 }
 
-/* Expands to a call of f for each combination of types that goes side by side. */
+/* Expands to f for each combination of types that goes side by side. */
 #define MACKO_PACKED(f) f(F64, F64, double) f(F32, F64, double) f(F32, F32, float)
 
 macko_status macko_csr_multiply_packed(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
@@ -131,14 +131,11 @@ macko_status macko_csr_multiply_packed(const csr &a, int64_t nblocks, const mack
 }
 
 /* Putting side by side reads and writes each element once, which few entries a column do not pay for. */
-int64_t macko_csr_packed_bytes(const macko_device_matrix *d, const macko_product *p)
+int macko_csr_goes_packed(const macko_device_matrix *d, const macko_product *p)
 {
   enum { LEAST = 4 }; /* entries a column */
   if (p->k < GROUP || d->m.nnz < LEAST * d->m.ncols || macko_find_section(&d->m, "cols")->type != MACKO_I32) return 0;
-#define SIZE(stored, vector, sum) \
-  if (d->m.plan.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector) \
-    return d->m.ncols * (int64_t)sizeof(packed<sum>);
-  MACKO_PACKED(SIZE)
-#undef SIZE
-  return 0;
+#define IS(stored, vector, sum) (d->m.plan.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector) ||
+  return MACKO_PACKED(IS) 0;
+#undef IS
 }

@@ -128,10 +128,10 @@ static macko_status multiply_steps(const slices &a, int64_t steps, const macko_d
                                    cudaStream_t stream, macko_error *err)
 {
   slice_launch to_run = {a, steps, stream};
-  macko_product groups = *p, others = *p;
+  macko_product groups = *p;
   if (a.split == 1) return run_product(to_run, d, p, err);
-  groups.k = p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP, others.k = p->k - groups.k;
-  others.x = vectors_from(p, groups.k).x, others.y = vectors_from(p, groups.k).y;
+  groups.k = p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP;
+  const macko_product others = product_after(p, groups.k);
   macko_status s = run_product(to_run, d, &groups, err);
   return s ? s : macko_split_multiply(a, d, &others, stream, err);
 }

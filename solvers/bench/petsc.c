@@ -1,22 +1,15 @@
 /* macko-bench: PETSc's own matrix types for one process. */
+#include "bench/petsc.h"
 #include "bench/cpu.h"
 
-#include <petscmat.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* 1 between bench_start_petsc and bench_close_petsc. */
 static int started;
 
-/* A matrix of PETSc's and the vectors that it is multiplied with. */
-typedef struct {
-  Mat A;
-  Vec x, y; /* without memory of their own: arrays are placed in them */
-  Mat X, Y; /* of several vectors */
-} petsc_method;
-
 /* Multiplies with several vectors by placing the arrays in dense matrices, so that nothing is copied. */
-static PetscErrorCode run_several(const petsc_method *p, const void *x, void *y)
+static PetscErrorCode run_several(const petsc_product *p, const void *x, void *y)
 {
   Mat Y = p->Y;
   PetscErrorCode e = MatDensePlaceArray(p->X, x);
@@ -29,7 +22,7 @@ static PetscErrorCode run_several(const petsc_method *p, const void *x, void *y)
 /* Multiplies with one vector, whose arrays are placed in PETSc's, or with the number that the method was opened for. */
 static macko_status run(const bench_method *m, int k, const void *x, void *y, macko_error *err)
 {
-  const petsc_method *p = m->own;
+  const petsc_product *p = m->own;
   PetscErrorCode e = k > 1 ? run_several(p, x, y) : VecPlaceArray(p->x, x);
   if (k > 1) return e ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
   if (!e) e = VecPlaceArray(p->y, y);
@@ -39,22 +32,34 @@ static macko_status run(const bench_method *m, int k, const void *x, void *y, ma
   return e ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
 }
 
-/* An error here concerns no result, so it is only told. */
+void bench_free_petsc(petsc_product *p, const char *name)
+{
+  if (p && (MatDestroy(&p->A) || MatDestroy(&p->X) || MatDestroy(&p->Y) || VecDestroy(&p->x) || VecDestroy(&p->y)))
+    fprintf(stderr, "%s: PETSc reports an error\n", name);
+  free(p);
+}
+
+/* m->own is NULL where there is nothing to close any more. */
 static void close_method(bench_method *m)
 {
-  petsc_method *p = m->own;
-  if (p && (MatDestroy(&p->A) || MatDestroy(&p->X) || MatDestroy(&p->Y) || VecDestroy(&p->x) || VecDestroy(&p->y)))
-    fprintf(stderr, "%s: PETSc reports an error\n", m->name);
-  free(p);
+  bench_free_petsc(m->own, m->name);
   m->own = NULL;
 }
 
-/* Makes a matrix of blocks row by row, with memory for the blocks that are counted first. MatConvert takes minutes where blocks
-   are many. */
-static PetscErrorCode make_baij(const macko_csr *a, int block, Mat *A)
+PetscErrorCode bench_put_rows(const macko_csr *a, Mat A)
 {
   const PetscInt *row_ptr = a->row_ptr, *cols = a->cols;
   const PetscScalar *values = a->values;
+  PetscErrorCode e = 0;
+  for (PetscInt r = 0; !e && r < (PetscInt)a->nrows; r++)
+    e = MatSetValues(A, 1, &r, row_ptr[r + 1] - row_ptr[r], cols + row_ptr[r], values + row_ptr[r], INSERT_VALUES);
+  if (!e) e = MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY);
+  return e ? e : MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);
+}
+
+/* Makes a matrix of blocks row by row, with memory for the blocks that are counted first. */
+static PetscErrorCode make_baij(const macko_csr *a, int block, Mat *A)
+{
   /* seen is for bench_blocks_of_row, and counts for PETSc. */
   int64_t rows = a->nrows / block;
   PetscInt *counts = malloc((size_t)rows * sizeof *counts + 1);
@@ -62,16 +67,13 @@ static PetscErrorCode make_baij(const macko_csr *a, int block, Mat *A)
   PetscErrorCode e = counts && seen ? 0 : PETSC_ERR_MEM;
   for (int64_t i = 0; !e && i < rows; i++) counts[i] = (PetscInt)bench_blocks_of_row(a, block, i, seen);
   if (!e) e = MatCreateSeqBAIJ(PETSC_COMM_SELF, block, (PetscInt)a->nrows, (PetscInt)a->ncols, 0, counts, A);
-  for (PetscInt r = 0; !e && r < (PetscInt)a->nrows; r++)
-    e = MatSetValues(*A, 1, &r, row_ptr[r + 1] - row_ptr[r], cols + row_ptr[r], values + row_ptr[r], INSERT_VALUES);
-  if (!e) e = MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY);
-  if (!e) e = MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY);
+  if (!e) e = bench_put_rows(a, *A);
   free(counts), free(seen);
   return e;
 }
 
 /* Makes X and Y, and lets PETSc prepare the product once. */
-static PetscErrorCode make_several(const macko_csr *a, int k, petsc_method *p)
+static PetscErrorCode make_several(const macko_csr *a, int k, petsc_product *p)
 {
   PetscErrorCode e = MatCreateSeqDense(PETSC_COMM_SELF, (PetscInt)a->ncols, k, NULL, &p->X);
   return e ? e : MatMatMult(p->A, p->X, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &p->Y);
@@ -79,7 +81,7 @@ static PetscErrorCode make_several(const macko_csr *a, int k, petsc_method *p)
 
 /* Makes the matrix of a type from the caller's arrays, which type aij uses as they are, and notes how long a conversion took and
    how many bytes there are. `block` is 1 for types without blocks. */
-static PetscErrorCode make(const char *type, const macko_csr *a, int k, int block, bench_method *m, petsc_method *p)
+static PetscErrorCode make(const char *type, const macko_csr *a, int k, int block, bench_method *m, petsc_product *p)
 {
   Mat csr;
   MatInfo info;
@@ -129,7 +131,7 @@ macko_status bench_open_petsc(int number, int k, const macko_csr *a, bench_metho
   if (!strcmp(types[number], MATSEQBAIJ) && block == 1) return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "no blocks");
   macko_status s = bench_start_petsc(err);
   if (s) return s;
-  petsc_method *p = m->own = calloc(1, sizeof *p);
+  petsc_product *p = m->own = calloc(1, sizeof *p);
   if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");
   return make(types[number], a, k, block, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error")
                                                 : MACKO_OK;

@@ -6,41 +6,30 @@
 #include <string.h>
 
 #ifdef HAVE_PETSC
-#include <petscmat.h>
+#include "bench/petsc.h"
 #endif
 
 #ifdef PETSC_HAVE_CUDA
-/* A matrix of PETSc's, and vectors in the caller's device memory. */
-typedef struct {
-  Mat A;
-  Vec x, y;
-  Mat X, Y; /* of several vectors */
-} petsc_peer;
-
 /* Multiplies on CUDA's default stream, which is the one that is timed. */
 static macko_status run(const bench_contender *c, int k, cudaStream_t stream, macko_error *err)
 {
-  const petsc_peer *p = c->own;
+  const petsc_product *p = c->own;
   (void)stream;
   const PetscErrorCode e = k > 1 ? MatProductNumeric(p->Y) : MatMult(p->A, p->x, p->y);
   return e ? bench_refuse(err, MACKO_UNSUPPORTED, c->name, "PETSc reports an error") : MACKO_OK;
 }
 
-/* An error here concerns no result, so it is only told. */
+/* c->own is NULL where there is nothing to close any more. */
 static void close_peer(bench_contender *c)
 {
-  petsc_peer *p = c->own;
-  if (p && (MatDestroy(&p->X) || MatDestroy(&p->Y) || VecDestroy(&p->x) || VecDestroy(&p->y) || MatDestroy(&p->A)))
-    fprintf(stderr, "%s: PETSc reports an error\n", c->name);
-  free(p);
+  bench_free_petsc(c->own, c->name);
   c->own = NULL;
 }
 
-/* Makes a matrix row by row, with memory for what the rows have. MatConvert to SELLCUDA takes minutes where rows are many. */
+/* Makes a matrix row by row, with memory for what the rows have. */
 static PetscErrorCode make_matrix(const char *type, const macko_csr *a, Mat *A)
 {
-  const PetscInt nrows = (PetscInt)a->nrows, ncols = (PetscInt)a->ncols, *row_ptr = a->row_ptr, *cols = a->cols;
-  const PetscScalar *values = a->values;
+  const PetscInt nrows = (PetscInt)a->nrows, ncols = (PetscInt)a->ncols, *row_ptr = a->row_ptr;
   PetscInt *lengths = malloc((size_t)nrows * sizeof *lengths + 1);
   PetscErrorCode e = lengths ? MatCreate(PETSC_COMM_SELF, A) : PETSC_ERR_MEM;
   for (PetscInt r = 0; !e && r < nrows; r++) lengths[r] = row_ptr[r + 1] - row_ptr[r];
@@ -49,16 +38,13 @@ static PetscErrorCode make_matrix(const char *type, const macko_csr *a, Mat *A)
   /* Each of these does nothing to the other's type. */
   if (!e) e = MatSeqAIJSetPreallocation(*A, 0, lengths);
   if (!e) e = MatSeqSELLSetPreallocation(*A, 0, lengths);
-  for (PetscInt r = 0; !e && r < nrows; r++)
-    e = MatSetValues(*A, 1, &r, lengths[r], cols + row_ptr[r], values + row_ptr[r], INSERT_VALUES);
-  if (!e) e = MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY);
-  if (!e) e = MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY);
+  if (!e) e = bench_put_rows(a, *A);
   free(lengths);
   return e;
 }
 
 /* Multiplies once besides, as that is when types copy their matrix to the GPU. */
-static PetscErrorCode make(const char *type, const macko_csr *a, int k, bench_contender *c, petsc_peer *p)
+static PetscErrorCode make(const char *type, const macko_csr *a, int k, bench_contender *c, petsc_product *p)
 {
   const PetscInt nrows = (PetscInt)a->nrows, ncols = (PetscInt)a->ncols;
   const double start = bench_gpu_now();
@@ -86,7 +72,7 @@ macko_status bench_open_petsc_gpu(const char *type, const macko_csr *a, int k, b
   /* One process sends nothing, so that PETSc need not refuse an MPI that knows no GPUs. */
   macko_status s = PetscOptionsSetValue(NULL, "-use_gpu_aware_mpi", "0") ? MACKO_UNSUPPORTED : bench_start_petsc(err);
   if (s) return s;
-  petsc_peer *p = c->own = calloc(1, sizeof *p);
+  petsc_product *p = c->own = calloc(1, sizeof *p);
   if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, c->name, "no memory");
   c->close = close_peer, c->bytes = 4 * (a->nrows + 1) + 12 * ((const int32_t *)a->row_ptr)[a->nrows];
   if (make(type, a, k, c, p)) return bench_refuse(err, MACKO_UNSUPPORTED, c->name, "PETSc reports an error");

@@ -107,13 +107,13 @@ static int IsOfPETScItself(const char *name)
 }
 
 /* Gathers the options of the files that the command line names: PETSc, which has put all options together, no longer says where one
-   is from. */
+   is from. A file that is gone by now is passed over. */
 static PetscErrorCode OptionsOfFiles(int argc, char **argv, PetscOptions *options)
 {
   PetscFunctionBegin;
   PetscCall(PetscOptionsCreate(options));
   for (int i = 1; i + 1 < argc; i++)
-    if (!strcmp(argv[i], "-options_file")) PetscCall(PetscOptionsInsertFile(PETSC_COMM_WORLD, *options, argv[i + 1], PETSC_TRUE));
+    if (!strcmp(argv[i], "-options_file")) PetscCall(PetscOptionsInsertFile(PETSC_COMM_WORLD, *options, argv[i + 1], PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

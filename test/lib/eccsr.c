@@ -1,5 +1,6 @@
 /* Format eccsr: what blocks and masks it finds, sizes that must be reached, refresh, x that no entry meets, the choice of the
  * format, the example of the manual. */
+#include "core/hash.h"
 #include "eccsr/eccsr.h"
 #include "manual.h"
 #include "suite.h"
@@ -16,14 +17,6 @@ typedef struct {
   double *values;
 } test_matrix;
 
-static uint64_t mix(uint64_t x)
-{
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
 /* 10 to 20 neighbours, up to 40 nodes from one to the next; holes, where not 0: unknowns i and j of two nodes are not coupled
  * where i + j is a multiple of that. */
 static test_matrix mesh(int64_t nodes, int unknowns, int holes)
@@ -34,11 +27,11 @@ static test_matrix mesh(int64_t nodes, int unknowns, int holes)
   t.cols = malloc(8 * room), t.values = malloc(8 * room);
   for (int64_t i = 0; i < nodes; i++)
     for (int r = 0; r < unknowns; r++) {
-      int64_t other = i > 100 ? i - 100 : 0, count = 10 + (int64_t)(mix((uint64_t)i) % 11);
-      for (int64_t k = 0; k < count && other < nodes; other += 1 + (int64_t)(mix((uint64_t)(i * 32 + k)) % 40), k++)
+      int64_t other = i > 100 ? i - 100 : 0, count = 10 + (int64_t)(macko_mix((uint64_t)i) % 11);
+      for (int64_t k = 0; k < count && other < nodes; other += 1 + (int64_t)(macko_mix((uint64_t)(i * 32 + k)) % 40), k++)
         for (int j = 0; j < unknowns; j++) {
           if (holes && (r + j) % holes == 0) continue;
-          t.cols[n] = other * unknowns + j, t.values[n] = (double)(mix((uint64_t)n) >> 11) * 0x1p-53;
+          t.cols[n] = other * unknowns + j, t.values[n] = (double)(macko_mix((uint64_t)n) >> 11) * 0x1p-53;
           n++;
         }
       t.row_ptr[i * unknowns + r + 1] = n;

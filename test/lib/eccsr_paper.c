@@ -2,51 +2,13 @@
  * values, damage, options, the example of the manual. */
 #include "eccsr/eccsr_paper.h"
 #include "damage.h"
+#include "eccsr_paper.h"
 #include "manual.h"
 #include "suite.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- matrices ---- */
-
-typedef struct {
-  macko_csr csr;
-  int64_t *row_ptr;
-  int32_t *cols;
-  uint16_t *values; /* f16 */
-} test_matrix;
-
-static uint64_t mix(uint64_t x)
-{
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
-/* By the number of a row and a column: from 0 to 99. */
-typedef int (*chance)(int64_t row, int64_t col);
-
-static test_matrix make(int64_t nrows, int64_t ncols, chance percent)
-{
-  test_matrix t = {.row_ptr = calloc((size_t)nrows + 1, 8)};
-  int64_t n = 0;
-  t.cols = malloc((size_t)(4 * nrows * ncols)), t.values = malloc((size_t)(2 * nrows * ncols));
-  for (int64_t i = 0; i < nrows; t.row_ptr[++i] = n)
-    for (int64_t j = 0; j < ncols; j++)
-      if ((int)(mix((uint64_t)(i * ncols + j)) % 100) < percent(i, j))
-        t.cols[n] = (int32_t)j, t.values[n] = (uint16_t)(0x3c00 + mix((uint64_t)n) % 2048), n++; /* 1 to 4 */
-  t.csr = (macko_csr){.nrows = nrows, .ncols = ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32, .value_type = MACKO_F16,
-                      .row_ptr = t.row_ptr, .cols = t.cols, .values = t.values};
-  return t;
-}
-
-static void release(test_matrix *t)
-{
-  free(t->row_ptr), free(t->cols), free(t->values);
-}
 
 static macko_matrix *encode(const macko_csr *a, macko_variant variant, int bits)
 {
@@ -70,7 +32,7 @@ static const void *section_of(const macko_matrix *m, const char *name)
 }
 
 /* Every row, column and bit comes back. */
-static void check_decoded(const test_matrix *t, const macko_matrix *m)
+static void check_decoded(const paper_matrix *t, const macko_matrix *m)
 {
   const size_t nnz = (size_t)m->nnz;
   int64_t *row_ptr = malloc((size_t)(m->nrows + 1) * 8), *cols = malloc(nnz * 8 + 1), some[4000];
@@ -97,14 +59,14 @@ static void count_blocks(const macko_matrix *m, int64_t found[MACKO_ECCSR_BUNDLE
 /* Row i belongs to family i mod 5; half of a family's columns are those of all its rows, a third of them only this row's. */
 static int families(int64_t row, int64_t col)
 {
-  const uint64_t draw = mix((uint64_t)(col * 5 + row % 5) + 1000000007u);
+  const uint64_t draw = macko_mix((uint64_t)(col * 5 + row % 5) + 1000000007u);
   return draw % 8 == 0 ? 100 : 3;
 }
 
 /* Sixteen rows of a family come together from anywhere, and what they share is stored once. */
 START_TEST(rows_that_share_columns_become_blocks)
 {
-  test_matrix t = make(160, 4000, families);
+  paper_matrix t = make(160, 4000, families);
   int64_t found[MACKO_ECCSR_BUNDLE + 1];
   macko_matrix *m = encode(&t.csr, _i ? MACKO_VARIANT_SHARED : MACKO_VARIANT_PAPER, 8);
   check_decoded(&t, m);
@@ -121,12 +83,12 @@ END_TEST
 static int nested(int64_t row, int64_t col)
 {
   const int64_t level = col % 4; /* columns of 2, 4, 8, 16 rows */
-  return mix((uint64_t)(col + 100000 * (row / (2 << level)) + 7777777 * level)) % 3 == 0 ? 100 : 0;
+  return macko_mix((uint64_t)(col + 100000 * (row / (2 << level)) + 7777777 * level)) % 3 == 0 ? 100 : 0;
 }
 
 START_TEST(every_level_has_its_blocks)
 {
-  test_matrix t = make(64, 6000, nested);
+  paper_matrix t = make(64, 6000, nested);
   int64_t found[MACKO_ECCSR_BUNDLE + 1];
   macko_matrix *m = encode(&t.csr, MACKO_VARIANT_PAPER, 8);
   check_decoded(&t, m);
@@ -146,7 +108,7 @@ static int thin(int64_t row, int64_t col)
 
 START_TEST(short_rows_take_few_lanes)
 {
-  test_matrix t = make(200, 1000, thin);
+  paper_matrix t = make(200, 1000, thin);
   macko_matrix *shared = encode(&t.csr, MACKO_VARIANT_SHARED, 0), *paper = encode(&t.csr, MACKO_VARIANT_PAPER, 0);
   check_decoded(&t, shared), check_decoded(&t, paper);
   ck_assert_int_eq(macko_eccsr_paper_counts_of(&shared->plan)->lanes, 2);
@@ -168,7 +130,7 @@ START_TEST(sizes_of_the_paper_are_reached)
 {
   static const chance zeros[] = {zeros_70, zeros_80, zeros_90};
   static const double least[][3] = {{55.4, 53.5, 41.3}, {52.0, 49.9, 45.8}}; /* gaps of 4 and 8 bits */
-  test_matrix t = make(64, 28672, zeros[_i % 3]);
+  paper_matrix t = make(64, 28672, zeros[_i % 3]);
   macko_matrix *m = encode(&t.csr, MACKO_VARIANT_PAPER, _i < 3 ? 4 : 8);
   macko_info info;
   macko_get_info(m, &info);
@@ -192,7 +154,7 @@ static int even(int64_t row, int64_t col)
 
 START_TEST(slots_without_an_entry_are_not_multiplied)
 {
-  test_matrix t = make(40, 3000, even);
+  paper_matrix t = make(40, 3000, even);
   macko_matrix *m = encode(&t.csr, _i ? MACKO_VARIANT_SHARED : MACKO_VARIANT_PAPER, 4);
   double x[3000], y[40];
   ck_assert_int_gt(macko_eccsr_paper_counts_of(&m->plan)->rows * macko_eccsr_granule(macko_eccsr_paper_counts_of(&m->plan)->lanes),
@@ -211,7 +173,7 @@ END_TEST
 
 START_TEST(new_values_leave_the_pattern_alone)
 {
-  test_matrix t = make(80, 4000, families);
+  paper_matrix t = make(80, 4000, families);
   macko_matrix *m = encode(&t.csr, _i ? MACKO_VARIANT_SHARED : MACKO_VARIANT_PAPER, 0), *fresh;
   for (int64_t p = 0; p < m->nnz; p++) t.values[p] = (uint16_t)(0x4000 + p % 1000);
   ck_assert(!macko_refresh(m, &t.csr, NULL));
@@ -230,7 +192,7 @@ END_TEST
 
 START_TEST(damage_is_found_or_harmless)
 {
-  test_matrix t = make(33, 200, families);
+  paper_matrix t = make(33, 200, families);
   macko_matrix *m = encode(&t.csr, MACKO_VARIANT_SHARED, _i ? 8 : 4);
   test_change_every_byte(m, 100);
   macko_destroy(&m);
@@ -243,7 +205,7 @@ END_TEST
 /* The plan is the same for a GPU. */
 START_TEST(a_gpu_is_served)
 {
-  test_matrix t = make(64, 300, zeros_70);
+  paper_matrix t = make(64, 300, zeros_70);
   macko_options o;
   macko_matrix *m = NULL;
   macko_error err;
@@ -259,7 +221,7 @@ END_TEST
 /* Automatic choice takes these variants only where nothing else has what is asked for. */
 START_TEST(others_go_first)
 {
-  test_matrix t = make(64, 300, zeros_70);
+  paper_matrix t = make(64, 300, zeros_70);
   macko_options o;
   macko_matrix *m = NULL;
   macko_options_init(&o);

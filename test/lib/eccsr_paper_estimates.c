@@ -1,57 +1,20 @@
 /* Variants paper and shared of format eccsr where no encoding follows: bytes are estimated by a sample, and the reason says how far
  * they may be off; what is looked at does not grow with the matrix. */
 #include "eccsr/eccsr_paper_sample.h"
-#include "suite.h"
+#include "eccsr_paper.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- matrices ---- */
+/* ---- matrices: an entry is there, or it is not ---- */
 
-typedef struct {
-  macko_csr csr;
-  int64_t *row_ptr;
-  int32_t *cols;
-  uint16_t *values; /* f16 */
-} matrix;
+enum { THERE = 100 };
 
-static uint64_t mix(uint64_t x)
-{
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
-/* A kind of matrix by the numbers of a row and a column: whether there is an entry. */
-typedef int (*entries)(int64_t row, int64_t col);
-
-static matrix make(int64_t nrows, int64_t ncols, entries has)
-{
-  matrix t = {.row_ptr = calloc((size_t)nrows + 1, 8)};
-  int64_t n = 0, room = 0;
-  for (int64_t i = 0; i < nrows; t.row_ptr[++i] = n) {
-    if (room < n + ncols) room = 2 * (n + ncols), t.cols = realloc(t.cols, (size_t)room * 4);
-    for (int64_t j = 0; j < ncols; j++)
-      if (has(i, j)) t.cols[n++] = (int32_t)j;
-  }
-  t.values = malloc((size_t)n * 2 + 1);
-  for (int64_t p = 0; p < n; p++) t.values[p] = (uint16_t)(0x3c00 + mix((uint64_t)p) % 2048); /* 1 to 4 */
-  t.csr = (macko_csr){.nrows = nrows, .ncols = ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32, .value_type = MACKO_F16,
-                      .row_ptr = t.row_ptr, .cols = t.cols, .values = t.values};
-  return t;
-}
-
-static void release(matrix *t)
-{
-  free(t->row_ptr), free(t->cols), free(t->values);
-}
-
-/* Of a hundred draws so many. */
+/* Of a hundred draws so many are there. */
 static int draw(uint64_t number, int percent)
 {
-  return (int)(mix(number) % 100) < percent;
+  return (int)(macko_mix(number) % 100) < percent ? THERE : 0;
 }
 
 static int pruned(int64_t row, int64_t col)
@@ -62,13 +25,13 @@ static int pruned(int64_t row, int64_t col)
 /* Columns that nearly all rows keep, beside others that few do. */
 static int pruned_by_columns(int64_t row, int64_t col)
 {
-  return draw((uint64_t)(row * 100000 + col), (int)(mix((uint64_t)col) % 8 ? mix((uint64_t)col) % 25 : 95));
+  return draw((uint64_t)(row * 100000 + col), (int)(macko_mix((uint64_t)col) % 8 ? macko_mix((uint64_t)col) % 25 : 95));
 }
 
 /* Row i is in one of 40 families, whose rows lie anywhere; half of its columns are those of all its rows. */
 static int families(int64_t row, int64_t col)
 {
-  return draw((uint64_t)col * 64 + mix((uint64_t)row) % 40, 5) || draw((uint64_t)(row * 100000 + col), 4);
+  return draw((uint64_t)col * 64 + macko_mix((uint64_t)row) % 40, 5) | draw((uint64_t)(row * 100000 + col), 4);
 }
 
 /* Nodes of a grid with two unknowns each. */
@@ -76,26 +39,26 @@ static int grid(int64_t row, int64_t col)
 {
   enum { SIDE = 50 };
   const int64_t a = row / 2, b = col / 2;
-  return llabs(a % SIDE - b % SIDE) <= 1 && llabs(a / SIDE - b / SIDE) <= 1;
+  return llabs(a % SIDE - b % SIDE) <= 1 && llabs(a / SIDE - b / SIDE) <= 1 ? THERE : 0;
 }
 
 /* Most rows are short, some of them empty, and few take all. */
 static int uneven(int64_t row, int64_t col)
 {
-  const uint64_t kind = mix((uint64_t)row) % 256;
-  return kind < 100 ? 0 : kind < 250 ? draw((uint64_t)(row * 100000 + col), 1) && draw((uint64_t)(row + col * 50000), 30)
-         : kind < 255 ? draw((uint64_t)(row * 100000 + col), 20) : 1;
+  const uint64_t kind = macko_mix((uint64_t)row) % 256;
+  return kind < 100 ? 0 : kind < 250 ? draw((uint64_t)(row * 100000 + col), 1) & draw((uint64_t)(row + col * 50000), 30)
+         : kind < 255 ? draw((uint64_t)(row * 100000 + col), 20) : THERE;
 }
 
 /* No two rows have a column in common. */
 static int diagonal(int64_t row, int64_t col)
 {
-  return row % 3000 == col;
+  return row % 3000 == col ? THERE : 0;
 }
 
 static const struct {
   int64_t nrows, ncols;
-  entries has;
+  chance has;
 } kinds[] = {{1200, 3000, pruned}, {1200, 3000, pruned_by_columns}, {3000, 1500, families}, {5000, 5000, grid},
              {6000, 2000, uneven}, {5000, 3000, diagonal}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -134,7 +97,7 @@ static void check_estimate(const macko_csr *a, macko_variant variant, int bits)
 
 START_TEST(bytes_are_as_near_as_the_reason_says)
 {
-  matrix t = make(kinds[_i].nrows, kinds[_i].ncols, kinds[_i].has);
+  paper_matrix t = make(kinds[_i].nrows, kinds[_i].ncols, kinds[_i].has);
   for (int bits = 0; bits <= 16; bits = bits ? 2 * bits : 4) {
     check_estimate(&t.csr, MACKO_VARIANT_PAPER, bits);
     check_estimate(&t.csr, MACKO_VARIANT_SHARED, bits);
@@ -146,7 +109,7 @@ END_TEST
 /* Of few bundles all are looked at, and of a matrix without entries nothing is: nothing is estimated then. */
 START_TEST(small_matrices_are_counted)
 {
-  matrix t = make(_i ? 256 : 3000, 1000, _i ? pruned : diagonal);
+  paper_matrix t = make(_i ? 256 : 3000, 1000, _i ? pruned : diagonal);
   const macko_options o = asking_for(MACKO_VARIANT_SHARED, 0);
   macko_matrix *m = NULL;
   macko_info info;
@@ -162,7 +125,7 @@ END_TEST
 /* One row has nearly all entries, and its place no stretch of rows would find. */
 START_TEST(a_single_long_row_is_seen)
 {
-  matrix t = make(2000, 3000, diagonal);
+  paper_matrix t = make(2000, 3000, diagonal);
   const macko_options o = asking_for(MACKO_VARIANT_PAPER, 8);
   enum { LONG = 1777, MORE = 200000 };
   macko_matrix *m = NULL;
@@ -183,18 +146,18 @@ END_TEST
 
 static int first_row(int64_t row, int64_t col)
 {
-  return row == 0 && col % 2;
+  return row == 0 && col % 2 ? THERE : 0;
 }
 
 static int last_row(int64_t row, int64_t col)
 {
-  return row == 999 && col % 2;
+  return row == 999 && col % 2 ? THERE : 0;
 }
 
 /* All other rows are empty, so that there are hardly any neighbours of the row that is drawn. */
 START_TEST(a_single_row_is_a_bundle)
 {
-  matrix t = make(1000, 3000, _i ? last_row : first_row);
+  paper_matrix t = make(1000, 3000, _i ? last_row : first_row);
   check_estimate(&t.csr, MACKO_VARIANT_PAPER, 8);
   check_estimate(&t.csr, MACKO_VARIANT_SHARED, 0);
   release(&t);
@@ -216,7 +179,7 @@ static macko_eccsr_paper_sample sample_of(const macko_csr *a)
 /* Of four times as many rows no more are compared, and no more bundles extracted. */
 START_TEST(samples_do_not_grow)
 {
-  matrix t = make(32000, 300, _i ? families : pruned), large = make(128000, 300, _i ? families : pruned);
+  paper_matrix t = make(32000, 300, _i ? families : pruned), large = make(128000, 300, _i ? families : pruned);
   macko_eccsr_paper_sample one = sample_of(&t.csr), four = sample_of(&large.csr);
   ck_assert_int_eq(four.bundles, one.bundles);
   ck_assert_int_le(4 * macko_csr_nnz(&four.a), 5 * macko_csr_nnz(&one.a));
@@ -232,7 +195,7 @@ END_TEST
 START_TEST(rows_that_lie_apart_are_found)
 {
   int64_t found = 0;
-  matrix t = make(8000, 1500, families);
+  paper_matrix t = make(8000, 1500, families);
   macko_eccsr_paper_sample sample = sample_of(&t.csr);
   for (int64_t k = 0; k < sample.bundles; k++) {
     int32_t common[1500];
