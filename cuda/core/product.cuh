@@ -8,12 +8,18 @@
 /* This is the number of vectors multiplied in one pass over the matrix. */
 enum { MACKO_DEVICE_GROUP = 4 };
 
+/* Gives those of v from number j on. */
+static inline device_vectors vectors_after(device_vectors v, int64_t j)
+{
+  const int64_t size = macko_type_bytes((macko_type)v.type);
+  v.x = (const char *)v.x + j * v.ldx * size, v.y = (char *)v.y + j * v.ldy * size;
+  return v;
+}
+
 /* Gives the vectors of p from number j on, as kernels take them. */
 static inline device_vectors vectors_from(const macko_product *p, int64_t j)
 {
-  int64_t size = macko_type_bytes(p->vector_type);
-  return {(const char *)p->x + j * p->ldx * size, (char *)p->y + j * p->ldy * size, p->ldx, p->ldy, p->alpha, p->beta,
-          p->vector_type};
+  return vectors_after({p->x, p->y, p->ldx, p->ldy, p->alpha, p->beta, p->vector_type}, j);
 }
 
 /* Gives the product of those vectors of p that are left after the first `done`. */

@@ -14,9 +14,10 @@ enum { LONG = 16 };
 /* Gives how many blocks whose threads multiply ITEMS entries each are to run at once on a multiprocessor: as many as leave the
  * registers for loads of all ITEMS entries to be under way together, which are measured numbers. f32 takes half of the registers.
  * Several vectors at once get what they need. */
-template <typename SUM, int GROUP, int ITEMS> static constexpr int resident()
+template <typename SUM, int GROUP, int ITEMS, int AT_ONCE> static constexpr int resident()
 {
   if (GROUP > 1) return 1;
+  if (AT_ONCE && sizeof(SUM) == 4) return 12;
   if (ITEMS == MACKO_CSR_MOST) return sizeof(SUM) == 4 ? 14 : 11;
   return ITEMS == MACKO_CSR_SOME && sizeof(SUM) == 8 ? 12 : 16;
 }
@@ -71,12 +72,12 @@ static __device__ __forceinline__ void put_starts(const csr &a, const macko_csr_
   for (int r = threadIdx.x + 2 * THREADS; r <= b.rows; r += THREADS) starts[r] = (int16_t)row_start(a, b, start, r);
 }
 
-/* Computes the product of one block, in three steps: values, columns and x are loaded and multiplied entry by entry; products
- * meet in shared memory; rows are added up from there. What a piece of a long row has beyond ENTRIES entries has no room there, and
- * threads add it up directly. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, typename COL>
-static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS>()) csr_kernel(csr a, device_values values,
-                                                                                            device_vectors v)
+/* Computes the product of one block by a group of vectors, or AT_ONCE by one of several that have blocks of their own, in three
+ * steps: values, columns and x are loaded and multiplied entry by entry; products meet in shared memory; rows are added up from
+ * there. What a piece of a long row has beyond ENTRIES entries has no room there, and threads add it up directly. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, int AT_ONCE, typename COL>
+static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS, AT_ONCE>())
+  csr_kernel(csr a, device_values values, device_vectors v)
 {
   constexpr int ENTRIES = ITEMS * THREADS;
   __shared__ SUM products[ENTRIES + ENTRIES / (128 / sizeof(SUM))];
@@ -84,6 +85,7 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS>())
   __shared__ double scratch[THREADS / WARP];
   constexpr int KNOWN = is_known<STORED>, UNROLL = KNOWN ? 4 : 1;
   macko_csr_block b = load_block(a.blocks);
+  const int first = AT_ONCE ? blockIdx.y : 0; /* vector */
   int64_t start = b.begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN;
   int from = (int)(b.begin - start), to = from + b.entries;
   const COL *cols = (const COL *)a.cols + start;
@@ -109,7 +111,7 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS>())
     SUM x[ITEMS];
     with_vector<VECTOR>(v.type, [&](auto type) {
 #pragma unroll
-      for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<type.value>(v.x, g * v.ldx + col[i], v.type);
+      for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<type.value>(v.x, (first + g) * v.ldx + col[i], v.type);
     });
     if (g) __syncthreads(); /* products of the vector before are read */
     else put_starts(a, b, start, one, two, starts);
@@ -117,18 +119,21 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS>())
     for (int i = 0; i < ITEMS; i++) products[slot<SUM>(i * THREADS + threadIdx.x)] = value[i] * x[i];
     __syncthreads();
     if (b.rows) {
-      add_rows<VECTOR>(b, products, starts, v, g);
+      add_rows<VECTOR>(b, products, starts, v, first + g);
       continue;
     }
     SUM sum = 0;
     for (int e = from + threadIdx.x; e < min(to, ENTRIES); e += THREADS) sum += products[slot<SUM>(e)];
 #pragma unroll UNROLL
     for (int e = ENTRIES + threadIdx.x; e < to; e += THREADS)
-      sum += load_value<STORED, SUM>(values, e) * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + __ldcs(cols + e), v.type);
+      sum += load_value<STORED, SUM>(values, e) * (SUM)load_vector<VECTOR>(v.x, (first + g) * v.ldx + __ldcs(cols + e), v.type);
     piece[g] = sum_of_block(sum, (SUM *)scratch);
   }
-  if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
+  if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, first, scratch);
 }
+
+/* Says whether there are kernels for several vectors at once: not for all types, as kernels take long to compile. */
+template <int STORED, typename SUM> constexpr bool can_be_at_once = sizeof(SUM) == 8 || STORED == MACKO_F32;
 
 /* This is what run_product calls to start the kernel for its types. */
 struct csr_launch {
@@ -136,12 +141,21 @@ struct csr_launch {
   int64_t nblocks;
   int items; /* entries that a thread multiplies */
   int wide;  /* 64-bit columns: only through the kernel for any types */
+  int at_once; /* vectors that the kernel for one takes, by blocks of their own or, where can_be_at_once denies it, one by one */
   cudaStream_t stream;
   static constexpr int RARE = MACKO_ANY;
   template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, typename COL = int>
   cudaError_t start(const device_values &values, const device_vectors &v) const
   {
-    return launch(csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, COL>, (unsigned)nblocks, THREADS, 0, stream, a, values, v);
+    constexpr int AT_ONCE = GROUP == 1 && can_be_at_once<STORED, SUM>;
+    auto kernel = csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, AT_ONCE, COL>;
+    if constexpr (AT_ONCE && sizeof(SUM) == 4)
+      if (at_once == 1) kernel = csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, 0, COL>; /* in fewer registers */
+    const dim3 blocks((unsigned)nblocks, AT_ONCE ? at_once : 1);
+    cudaError_t error = cudaSuccess;
+    for (int j = 0; !error && j < (AT_ONCE ? 1 : at_once); j++)
+      error = launch(kernel, blocks, THREADS, 0, stream, a, values, vectors_after(v, j));
+    return error;
   }
   /* Kernels for fewer entries a thread compute blocks of no more than these sooner, as nothing is loaded in vain and more blocks
    * run at once. They are there for one vector of known types. */
@@ -172,10 +186,10 @@ typedef struct {
   macko_work_space *packed; /* room for vectors side by side, which no stream has before it multiplies several */
 } device_csr;
 
-/* Gives the number of bytes of work space before the sums of pieces: a counter for each long row, up to a multiple of 16. */
+/* Gives the number of bytes of work space before the sums of pieces: the counters of each long row, a multiple of 16. */
 static size_t counter_bytes(const macko_csr_cut *cut)
 {
-  return ((size_t)cut->nlong * sizeof(unsigned) + 15) / 16 * 16;
+  return (size_t)cut->nlong * MACKO_CSR_AT_ONCE * sizeof(unsigned);
 }
 
 /* Copies blocks and long rows to the device and makes the work space. Counters are zeroed there once; products leave them so. */
@@ -183,7 +197,7 @@ static macko_status upload_cut(macko_device_matrix *d, device_csr *own, cudaStre
 {
   const macko_csr_cut *cut = &own->cut;
   size_t blocks = (size_t)cut->nblocks * sizeof *cut->blocks, rows = (size_t)cut->nlong * sizeof *cut->long_rows;
-  size_t done = counter_bytes(cut), space = done + (size_t)cut->npieces * MACKO_DEVICE_GROUP * sizeof(double);
+  size_t done = counter_bytes(cut), space = done + (size_t)cut->npieces * MACKO_CSR_AT_ONCE * sizeof(double);
   macko_status s = macko_device_alloc((int64_t)(blocks + rows), "the blocks of a matrix", &own->memory, err);
   if (!s) s = macko_work_space_new((int64_t)space, (int64_t)done, stream, &own->space, err);
   if (s) return s;
@@ -209,6 +223,17 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
   return s ? s : upload_cut(d, own, stream, err);
 }
 
+/* Says whether vectors are better multiplied at once, by blocks of their own, than in groups, which read the matrix once: where it
+ * has so few blocks that the GPU has room for those of all (H200, four vectors of f64: 7.9 instead of 8.6 us with 54,000 entries,
+ * 12.4 and 14.3 with 450,000, 15.9 and 15.8 with 680,000), or waits for long rows (27 and 32 with 880,000, 50 and 43 with 1.8
+ * million). */
+static int is_small(const macko_device_matrix *d, const device_csr *own, const macko_product *p)
+{
+  enum { SMALL = 500000, SMALL_SINGLE = 200000, SMALL_UNEVEN = 1000000 }; /* entries */
+  const int single = d->m.plan.stored_type == MACKO_F32 && p->vector_type == MACKO_F32;
+  return d->m.nnz < (own->cut.nlong ? SMALL_UNEVEN : single ? SMALL_SINGLE : SMALL);
+}
+
 /* Multiplies vectors in groups as far as they go side by side, and gives how many have been done: none where there is no memory for
  * it, as nothing depends on it but time. */
 static int64_t multiply_side_by_side(const csr &a, const device_csr *own, const macko_device_matrix *d, const macko_product *p,
@@ -221,14 +246,29 @@ static int64_t multiply_side_by_side(const csr &a, const device_csr *own, const 
   return s ? 0 : p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP;
 }
 
-/* Matrices with 64-bit columns are rare, so that they have one kernel for all types. */
+/* Multiplies the vectors of p; where to_run has several at once p has the first of them. Matrices with 64-bit columns are rare, so
+ * that they have one kernel for all types. */
+static macko_status run_csr(const csr_launch &to_run, const macko_device_matrix *d, const macko_product *p, macko_error *err)
+{
+  if (!to_run.wide) return run_product(to_run, d, p, err);
+  return macko_cuda_status(run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p), "starting a multiply", err);
+}
+
+/* Multiplies the vectors of p in groups, unless the matrix is small, and those that are left at once, by blocks of their own. */
 static macko_status multiply_others(const csr &a, const device_csr *own, const macko_device_matrix *d, const macko_product *p,
                                     cudaStream_t stream, macko_error *err)
 {
   const int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
-  const csr_launch to_run = {a, own->cut.nblocks, own->cut.items, wide, stream};
-  if (!wide) return run_product(to_run, d, p, err);
-  return macko_cuda_status(run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p), "starting a multiply", err);
+  csr_launch to_run = {a, own->cut.nblocks, own->cut.items, wide, 1, stream};
+  macko_product now = *p;
+  now.k = is_small(d, own, p) ? 0 : p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP;
+  macko_status s = now.k ? run_csr(to_run, d, &now, err) : MACKO_OK;
+  for (int64_t done = now.k; !s && done < p->k; done += to_run.at_once) {
+    now = product_after(p, done);
+    to_run.at_once = now.k < MACKO_CSR_AT_ONCE ? (int)now.k : (int)MACKO_CSR_AT_ONCE, now.k = 1;
+    s = run_csr(to_run, d, &now, err);
+  }
+  return s;
 }
 
 extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p,
@@ -240,7 +280,7 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
   macko_status s = macko_work_space_take(own->space, stream, &loan, err);
   if (s) return s;
   a.done = (unsigned *)loan.memory, a.partials = (double *)((char *)loan.memory + counter_bytes(&own->cut));
-  const macko_product rest = product_after(p, multiply_side_by_side(a, own, d, p, stream));
+  const macko_product rest = product_after(p, is_small(d, own, p) ? 0 : multiply_side_by_side(a, own, d, p, stream));
   s = rest.k ? multiply_others(a, own, d, &rest, stream, err) : MACKO_OK;
   macko_status back = macko_work_space_give_back(own->space, stream, &loan, s ? NULL : err);
   return s ? s : back;

@@ -8,13 +8,18 @@
 
 enum { THREADS = MACKO_CSR_THREADS };
 
+/* So many vectors are multiplied at once, a group or each by blocks of its own. */
+enum { MACKO_CSR_AT_ONCE = 8 };
+static_assert((int)MACKO_DEVICE_GROUP <= (int)MACKO_CSR_AT_ONCE, "a group has room for its sums");
+
 /* This is a matrix of format csr for the kernel; device pointers. */
 struct csr {
   const void *row_ptr, *cols;
   const macko_csr_block *blocks;
   const macko_csr_long_row *long_rows;
-  double *partials; /* work space, as done: MACKO_DEVICE_GROUP a piece */
-  unsigned *done;   /* blocks that have left their sums, of every long row; 0 before a product and after it */
+  double *partials; /* work space, as done: MACKO_CSR_AT_ONCE a piece */
+  unsigned *done;   /* blocks that have left their sums, of every long row for each of MACKO_CSR_AT_ONCE vectors; 0 before a
+                     * product and after it */
   int row_ptr_type;
 };
 
@@ -38,33 +43,33 @@ template <typename SUM> static __device__ __forceinline__ SUM sum_of_block(SUM s
   return sum;
 }
 
-/* Leaves the sum of this block's piece, which thread 0 has, for the other pieces of the row. Whoever comes last adds up the
- * row, always in the same order, and sets the counter back to 0 for the next product. */
+/* Leaves the sums of this block's piece for vectors `first` and on, which thread 0 has, for the other pieces of the row. Whoever
+ * comes last adds up the row, always in the same order, and sets the counter back to 0 for the next product. */
 template <int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP],
-                                                 const device_vectors &v, double *scratch)
+                                                 const device_vectors &v, int first, double *scratch)
 {
   __shared__ int is_last;
   macko_csr_long_row row = a.long_rows[b.long_row];
   if (row.count == 1) {
-    for (int g = 0; g < GROUP && threadIdx.x == 0; g++) put_y<VECTOR>(v, g, b.row, sum[g]);
+    for (int g = 0; g < GROUP && threadIdx.x == 0; g++) put_y<VECTOR>(v, first + g, b.row, sum[g]);
     return;
   }
   if (threadIdx.x == 0) {
-    for (int g = 0; g < GROUP; g++) __stcg(a.partials + (int64_t)b.piece * MACKO_DEVICE_GROUP + g, (double)sum[g]);
-    is_last = count_release(a.done + b.long_row) == (unsigned)row.count - 1;
+    for (int g = 0; g < GROUP; g++) __stcg(a.partials + (int64_t)b.piece * MACKO_CSR_AT_ONCE + first + g, (double)sum[g]);
+    is_last = count_release(a.done + b.long_row * MACKO_CSR_AT_ONCE + first) == (unsigned)row.count - 1;
   }
   __syncthreads();
   if (!is_last) return;
   __threadfence();
   for (int g = 0; g < GROUP; g++) {
     double all = 0;
-    const double *partials = a.partials + (int64_t)row.first * MACKO_DEVICE_GROUP + g;
-    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(partials + (int64_t)i * MACKO_DEVICE_GROUP);
+    const double *partials = a.partials + (int64_t)row.first * MACKO_CSR_AT_ONCE + first + g;
+    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(partials + (int64_t)i * MACKO_CSR_AT_ONCE);
     all = sum_of_block(all, scratch);
-    if (threadIdx.x == 0) put_y<VECTOR>(v, g, b.row, all);
+    if (threadIdx.x == 0) put_y<VECTOR>(v, first + g, b.row, all);
   }
-  if (threadIdx.x == 0) a.done[b.long_row] = 0;
+  if (threadIdx.x == 0) a.done[b.long_row * MACKO_CSR_AT_ONCE + first] = 0;
 }
 
 /* Says where row r of the block starts, counted from entry `start`; rows beyond the block's last are empty. */

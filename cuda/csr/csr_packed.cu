@@ -2,7 +2,8 @@
  * in one sector instead of four. */
 #include "csr/csr.cuh"
 
-enum { GROUP = MACKO_DEVICE_GROUP };
+/* LONG: so many entries a lane are what a row may have to be added up by its own lanes. */
+enum { GROUP = MACKO_DEVICE_GROUP, LONG = 32 };
 
 /* The elements of one column, as they lie side by side. */
 template <typename SUM> struct alignas(GROUP * sizeof(SUM)) packed {
@@ -60,6 +61,13 @@ static __device__ __forceinline__ packed<SUM> add_entries(const int *cols, const
   return sum;
 }
 
+/* Adds up what LANES lanes side by side have. */
+template <typename SUM, int LANES> static __device__ __forceinline__ void add_lanes(packed<SUM> *sum)
+{
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) sum->of[g] = sum_of_lanes(sum->of[g], LANES);
+}
+
 /* Computes the products of one block. Unlike csr_kernel, in which a thread has entries of any row, each row has lanes of its own,
  * so that nothing goes through shared memory, which four vectors would keep busy. */
 template <int STORED, int VECTOR, typename SUM, int LANES>
@@ -74,18 +82,25 @@ static __global__ void __launch_bounds__(THREADS) packed_kernel(csr a, device_va
   values.stream = (const char *)values.stream + b.begin * sizeof(typename element<STORED>::type);
   for (int r = threadIdx.x / LANES, all = (int)(threadIdx.x / WARP * WARP / LANES); all < b.rows; r += TEAMS, all += TEAMS) {
     const int from = row_start(a, b, b.begin, r), past = row_start(a, b, b.begin, r + 1);
-    packed<SUM> sum = add_entries<STORED, SUM>(cols, values, x, from, past, lane, LANES);
-#pragma unroll
-    for (int g = 0; g < GROUP; g++) {
-      sum.of[g] = sum_of_lanes(sum.of[g], LANES);
-      if (r < b.rows && lane == 0) put_y<VECTOR>(v, g, b.row + r, sum.of[g]);
+    const int is_long = LANES < WARP && past - from > LONG * LANES;
+    packed<SUM> sum = add_entries<STORED, SUM>(cols, values, x, from, is_long ? from : past, lane, LANES);
+    add_lanes<SUM, LANES>(&sum);
+    /* A row that has many entries for its lanes would keep the warp waiting: the whole warp takes such rows one by one. */
+    for (unsigned left = __ballot_sync(EVERY, is_long && lane == 0); left; left &= left - 1) {
+      const int owner = __ffs(left) - 1, begin = __shfl_sync(EVERY, from, owner), end = __shfl_sync(EVERY, past, owner);
+      packed<SUM> row = add_entries<STORED, SUM>(cols, values, x, begin, end, threadIdx.x % WARP, WARP);
+      add_lanes<SUM, WARP>(&row);
+      if ((int)(threadIdx.x % WARP) == owner) sum = row;
     }
+#pragma unroll
+    for (int g = 0; g < GROUP; g++)
+      if (r < b.rows && lane == 0) put_y<VECTOR>(v, g, b.row + r, sum.of[g]);
   }
   if (b.rows) return;
   packed<SUM> piece = add_entries<STORED, SUM>(cols, values, x, 0, b.entries, threadIdx.x, THREADS);
 #pragma unroll
   for (int g = 0; g < GROUP; g++) piece.of[g] = sum_of_block(piece.of[g], (SUM *)scratch);
-  add_piece<VECTOR, SUM, GROUP>(a, b, piece.of, v, scratch);
+  add_piece<VECTOR, SUM, GROUP>(a, b, piece.of, v, 0, scratch);
 }
 
 /* Gives the kernel in which a row has as many lanes as suit rows of that many entries on average, four entries a lane or more. */

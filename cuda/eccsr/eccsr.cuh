@@ -366,7 +366,7 @@ template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
   return false;
 }
 
-/* Says whether a combination of types for one vector has kernels in which several warps share a slice. */
+/* Says whether a combination of types has kernels in which several warps share a slice. */
 template <int STORED, int VECTOR> constexpr bool has_split()
 {
 #define MACKO_CASE(stored, vector, sum) if (STORED == MACKO_##stored && VECTOR == MACKO_##vector) return true;
@@ -379,7 +379,7 @@ template <int STORED, int VECTOR> constexpr bool has_split()
  * are instantiated in files of their own, for the types of the lists. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
-template <int STORED, int VECTOR, typename SUM>
+template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);

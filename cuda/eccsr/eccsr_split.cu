@@ -1,36 +1,40 @@
 /* Format eccsr where slices are few: several warps of a block share each. A file of its own, as kernels take long to compile. */
 #include "eccsr/eccsr.cuh"
 
-/* Multiplies one vector by slices of runs of W columns, a.split warps each, of which the first adds up what all found, always in
- * the same order. */
-template <int STORED, int VECTOR, typename SUM, int W, int MASKED>
+/* Multiplies by slices of runs of W columns, a.split warps each, of which the first adds up what all found, always in the same
+ * order. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
 static __global__ void __launch_bounds__(THREADS) split_kernel(eccsr a, device_values values, device_vectors v)
 {
-  __shared__ SUM sums[WARPS][WARP];
+  __shared__ SUM sums[GROUP][WARPS][WARP];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, part = warp % a.split;
   const int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split;
-  SUM sum[1] = {0};
+  SUM sum[GROUP] = {};
   int row = -1;
   if (slice < a.count) {
     const macko_eccsr_slice s = load_slice(a, slice);
     const eccsr_lane l = open_lane(a, s);
     row = l.row;
-    walk_width<STORED, VECTOR, SUM, 1, W, MASKED, 1>(a, values, NULL, v, s, l, part, sum);
+    walk_width<STORED, VECTOR, SUM, GROUP, W, MASKED, 1>(a, values, NULL, v, s, l, part, sum);
   }
-  sums[warp][lane] = sum[0];
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) sums[g][warp][lane] = sum[g];
   __syncthreads();
   if (part || row < 0) return;
-  for (int w = 1; w < a.split; w++) sum[0] += sums[warp + w][lane];
-  put_y<VECTOR>(v, 0, row, sum[0]);
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) {
+    for (int w = 1; w < a.split; w++) sum[g] += sums[g][warp + w][lane];
+    put_y<VECTOR>(v, g, row, sum[g]);
+  }
 }
 
 /* a.width is 1 to 8 here. */
-template <int STORED, int VECTOR, typename SUM>
+template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
 {
 #define CASE(w) \
   case w: \
-    return launch(a.masked ? split_kernel<STORED, VECTOR, SUM, w, 1> : split_kernel<STORED, VECTOR, SUM, w, 0>, \
+    return launch(a.masked ? split_kernel<STORED, VECTOR, SUM, GROUP, w, 1> : split_kernel<STORED, VECTOR, SUM, GROUP, w, 0>, \
                   (unsigned)((a.count * a.split + WARPS - 1) / WARPS), THREADS, 0, stream, a, values, v);
   switch (a.width) {
   CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
@@ -40,8 +44,11 @@ cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, c
 }
 
 /* These are the combinations of types that other files call. */
+#define GROUP_CASE(stored, vector, sum, group) \
+  template cudaError_t macko_eccsr_run_split<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
+                                                                                         const device_vectors &, cudaStream_t);
 #define MACKO_CASE(stored, vector, sum) \
-  template cudaError_t macko_eccsr_run_split<MACKO_##stored, MACKO_##vector, sum>(const eccsr &, const device_values &, \
-                                                                                  const device_vectors &, cudaStream_t);
+  GROUP_CASE(stored, vector, sum, 1) GROUP_CASE(stored, vector, sum, MACKO_DEVICE_GROUP)
 MACKO_ECCSR_SPLITS
 #undef MACKO_CASE
+#undef GROUP_CASE

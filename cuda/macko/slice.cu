@@ -122,18 +122,12 @@ struct slice_launch {
   }
 };
 
-/* Multiplies by the slices that are no stencils. Where several warps take a slice, groups of vectors do without that: they have
- * enough to do. */
+/* Multiplies by the slices that are no stencils. */
 static macko_status multiply_steps(const slices &a, int64_t steps, const macko_device_matrix *d, const macko_product *p,
                                    cudaStream_t stream, macko_error *err)
 {
-  slice_launch to_run = {a, steps, stream};
-  macko_product groups = *p;
-  if (a.split == 1) return run_product(to_run, d, p, err);
-  groups.k = p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP;
-  const macko_product others = product_after(p, groups.k);
-  macko_status s = run_product(to_run, d, &groups, err);
-  return s ? s : macko_split_multiply(a, d, &others, stream, err);
+  if (d->m.plan.values == MACKO_VALUES_PAIRS) return macko_pairs_multiply(a, d, p, stream, err);
+  return a.split > 1 ? macko_split_multiply(a, d, p, stream, err) : run_product(slice_launch{a, steps, stream}, d, p, err);
 }
 
 /* ---- the diagonal ---- */

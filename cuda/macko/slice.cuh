@@ -63,25 +63,34 @@ static __device__ __forceinline__ void take_slices(const slices &a, const device
   }
 }
 
+/* These are the sums of the lanes of a block for GROUP vectors, in shared memory. */
+template <typename SUM, int GROUP> struct block_sums {
+  SUM of[GROUP][WARPS][MACKO_SLICE_ROWS];
+};
+
 /* Does the same by a.split warps of a block, which take a part each of a slice's steps; the first of them adds up what they
- * found, always in the same order. sums is in shared memory. Parts are of multiples of UNIT steps. */
-template <int UNIT, int VECTOR, typename SUM, typename ADD>
-static __device__ __forceinline__ void split_slices(const slices &a, const device_vectors &v, SUM (*sums)[MACKO_SLICE_ROWS],
+ * found, always in the same order. Parts are of multiples of UNIT steps. */
+template <int UNIT, int VECTOR, typename SUM, int GROUP, typename ADD>
+static __device__ __forceinline__ void split_slices(const slices &a, const device_vectors &v, block_sums<SUM, GROUP> *sums,
                                                     const ADD &add)
 {
   int lane = threadIdx.x % MACKO_SLICE_ROWS, warp = threadIdx.x / MACKO_SLICE_ROWS, part = warp % a.split;
   int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split, row = a.nrows;
-  SUM sum = 0;
+  SUM sum[GROUP] = {};
   if (slice < a.count) {
     macko_slice s = load_header(a.headers, slice);
     int steps = (int)s.steps, each = (steps + UNIT * a.split - 1) / (UNIT * a.split) * UNIT, from = part * each;
-    if (!s.stencil && (part == 0 || from < steps)) row = add(s, slice, from, min(from + each, steps), &sum);
+    if (!s.stencil && (part == 0 || from < steps)) row = add(s, slice, from, min(from + each, steps), sum);
   }
-  sums[warp][lane] = sum;
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) sums->of[g][warp][lane] = sum[g];
   __syncthreads();
   if (part || row >= a.nrows) return;
-  for (int w = 1; w < a.split; w++) sum += sums[warp + w][lane];
-  put_y<VECTOR>(v, 0, row, sum);
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) {
+    for (int w = 1; w < a.split; w++) sum[g] += sums->of[g][warp + w][lane];
+    put_y<VECTOR>(v, g, row, sum[g]);
+  }
 }
 
 /* Gives the matrix as kernels take it, with a warp a slice. */
@@ -98,7 +107,7 @@ static inline unsigned blocks_for(int64_t warps)
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* Multiplies by the slices that are no stencils, a.split warps each, fewer vectors than make a group. */
+/* Multiplies by the slices that are no stencils, a.split warps each. */
 macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                   macko_error *err);
 

@@ -150,31 +150,36 @@ static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_so
   });
 }
 
-/* Multiplies one vector by slices, a.split warps each. */
-template <int VECTOR, typename SUM>
+/* Multiplies by slices, a.split warps each. */
+template <int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
 {
   __shared__ shared_pairs<SUM> table;
-  __shared__ SUM sums[WARPS][MACKO_SLICE_ROWS];
+  __shared__ block_sums<SUM, GROUP> sums;
   const block_pairs<SUM> pairs = {p.codes, table, share_pairs(p, &table)};
-  split_slices<STEPS, VECTOR, SUM>(a, v, sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
-    return add_slice<VECTOR, SUM, 1>(a, pairs, v, s, slice, from, to, sum);
+  split_slices<STEPS, VECTOR>(a, v, &sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<VECTOR, SUM, GROUP>(a, pairs, v, s, slice, from, to, sum);
   });
+}
+
+/* Gives the kernel for a group of vectors. */
+template <int VECTOR, typename SUM, int GROUP> static auto kernel_for(const slices &a)
+{
+  return a.split > 1 ? split_pairs_kernel<VECTOR, SUM, GROUP> : pairs_kernel<VECTOR, SUM, GROUP>;
 }
 
 /* Starts the kernels for groups of vectors, and one by one for those that are left. */
 template <int VECTOR, typename SUM>
 static cudaError_t start_pairs(const slices &a, const pair_source<SUM> &source, const macko_product *p, cudaStream_t stream)
 {
-  unsigned blocks = blocks_for(a.count), split = blocks_for(a.count * a.split);
-  if (blocks > 4096) blocks = (blocks + 3) / 4; /* a block that has loaded a table keeps it for several slices */
+  unsigned blocks = blocks_for(a.count * a.split);
+  /* A block that has loaded a table keeps it for several slices. */
+  if (a.split == 1 && blocks > 4096) blocks = (blocks + 3) / 4;
   cudaError_t error = cudaSuccess;
   for (int64_t j = 0; !error && j < p->k;) {
-    int group = p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1, is_split = group == 1 && a.split > 1;
-    auto kernel = group > 1  ? pairs_kernel<VECTOR, SUM, MACKO_DEVICE_GROUP>
-                  : is_split ? split_pairs_kernel<VECTOR, SUM>
-                             : pairs_kernel<VECTOR, SUM, 1>;
-    error = launch(kernel, is_split ? split : blocks, THREADS, 0, stream, a, source, vectors_from(p, j));
+    int group = p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1;
+    auto kernel = group > 1 ? kernel_for<VECTOR, SUM, MACKO_DEVICE_GROUP>(a) : kernel_for<VECTOR, SUM, 1>(a);
+    error = launch(kernel, blocks, THREADS, 0, stream, a, source, vectors_from(p, j));
     j += group;
   }
   return error;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 20000, LONG = 9000, LONG_ROWS = 20, WEIGHT_ROWS = 1024, WEIGHT_COLS = 4096, MOST = ROWS, K = 5, PAIRS = 200 };
+enum { ROWS = 20000, LONG = 9000, LONG_ROWS = 20, WEIGHT_ROWS = 1024, WEIGHT_COLS = 4096, MOST = ROWS, K = 9, PAIRS = 200 };
 enum { ROOM = 3 * ROWS + LONG_ROWS * LONG };
 
 #define CUDA(call) ck_assert_msg((call) == cudaSuccess, "%s", cudaGetErrorString(cudaGetLastError()))
