@@ -81,7 +81,8 @@ static double longest_time(const macko_csr *a, const macko_cost *cost, const mac
 static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
-  return cost->product + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
+  double single = a->value_type == MACKO_F32 ? cost->slot_single : 0;
+  return cost->product + slots_of(p) * single + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
          (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
          (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)padding(p) * cost->padded +
          slices_time(cost, p, (double)(macko_slices_of(a->nrows) - p->stencils)) + longest_time(a, cost, p) +
@@ -110,7 +111,7 @@ static macko_plan with_values(const macko_csr *a, const macko_options *options, 
 /* Gives the best plan that sorted rows could have: no padding, no block, x as it lies everywhere. */
 static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_options *options)
 {
-  macko_slice_facts p = {.window = WINDOW, .order_bytes = 2 * a->nrows, .uniform = nnz};
+  macko_slice_facts p = {.window = WINDOW, .order_bytes = 2 * a->nrows, .uniform = nnz, .streamed = nnz};
   p.units[2] = (nnz + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
   return with_values(a, options, &p);
 }
