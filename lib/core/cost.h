@@ -6,9 +6,9 @@
 #include "core/cpu.h"
 #include "core/format.h"
 
-/* What the parts of a product by one vector take, in nanoseconds (`drag` is a share). Each field is the time of one of what its
- * comment names; 0 says that it costs nothing beside the rest, or is not told apart. A plan counts these parts, adds up their
- * times as macko_plan.work, and macko_set_time adds what moving the bytes takes. */
+/* What the parts of a product by one vector take, in nanoseconds (`drag` and `worth` are shares). Each field is the time of one of
+ * what its comment names; 0 says that it costs nothing beside the rest, or is not told apart. A plan counts these parts, adds up
+ * their times as macko_plan.work, and macko_set_time adds what moving the bytes takes. */
 typedef struct {
   double byte, cached_byte; /* a byte from memory; one from the last-level cache, which a GPU is not asked for */
   double product;      /* a whole product of a format that is read slice by slice: what it takes however small the matrix is */
@@ -31,6 +31,7 @@ typedef struct {
   double run;          /* slot of 8 lanes side by side in slices that are not uniform */
   double listed;       /* slot of slices that gather x by one list of distances */
   double walked;       /* slot of slices whose lanes have gaps of their own */
+  double slot_single;  /* more for a slot of an f32 matrix in slices that are no stencils */
   double paired;       /* slot of slices whose gaps are those of codes of pairs, without the look-up of values */
   double pair;         /* more for such a slot, for each pair in the table: lanes look up different ones */
   double run_paired;   /* the same where 8 lanes side by side look up one code */
@@ -77,6 +78,7 @@ typedef struct {
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_run;    /* more for each run of a block */
   double eccsr_masked_run; /* the same in slices with masks, which a CPU takes for all blocks of a slice at once */
+  double eccsr_slice;  /* more for each slice, but for the share of entries that slices with masks have */
   double eccsr_block;  /* more for each block */
   double eccsr_masked_block; /* more for each block of slices with masks */
   double eccsr_longest; /* run of the longest block, which no other warp takes a part of */
@@ -88,9 +90,12 @@ typedef struct {
   double eccsr_masked; /* more for an entry of a slice with masks */
   double eccsr_empty;  /* slot of such a slice that no entry fills */
   double eccsr_rare;   /* more for an entry stored as 16-bit codes or floats, which have no kernels for runs of known width */
+  double eccsr_single; /* more for an entry of an f32 matrix, whose loops take as long as those of f64, which wait for bytes */
   double eccsr_hidden; /* `hidden` of its plans without masks (macko_plan in format.h) */
   double eccsr_slot;   /* slot of its variant paper */
   double slide_slot;   /* slot of format slide */
+  double worth;        /* share of the best time so far that a later format, which takes longer to encode, has to stay below: less
+                        * than 1 as predictions are not exact */
   double dtans_least;  /* the least for an entry with its gap: dtans is not planned where another format beats even that */
 } macko_cost;
 
@@ -114,6 +119,12 @@ void macko_know_gpu(double memory, double work);
 static inline const macko_cost *macko_cost_of(const macko_options *options)
 {
   return options->target == MACKO_TARGET_GPU ? macko_machine_gpu_cost() : macko_machine_cost();
+}
+
+/* Gives the time that a later format has to beat where the best so far takes `best`. */
+static inline double macko_time_to_beat(const macko_options *options, double best)
+{
+  return macko_cost_of(options)->worth * best;
 }
 
 enum { MACKO_FILLING_ENTRIES = 2000000 }; /* about what is on its way at once on a GPU in format csr */

@@ -83,13 +83,6 @@ macko_value_facts macko_facts_of_values(macko_findings *found);
  * functions: OUT_OF_MEMORY, those of macko_get_rows. */
 macko_value_facts macko_facts_of_rows(struct macko_rows *r);
 
-/* Gives the time that a later format has to beat where the best so far takes `best`. Predictions for a CPU are not so good that a
- * format which takes longer to encode were worth it for less than a tenth. */
-static inline double macko_time_to_beat(const macko_options *options, double best)
-{
-  return options->target == MACKO_TARGET_CPU ? 0.9 * best : best;
-}
-
 /* Sets format, table and plan of m to what suits the options best, which have been settled. Errors: the last refusal where no
  * format can hold the matrix; those of facts. */
 macko_status macko_choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err);

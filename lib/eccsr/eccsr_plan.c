@@ -87,7 +87,9 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
   const double run = share * cost->eccsr_masked_run + (1 - share) * cost->eccsr_run;
   const double block = cost->eccsr_block + share * cost->eccsr_masked_block;
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
-  return cost->product + (double)work->entries * cost->eccsr_entry + (double)work->runs * run + (double)c->blocks * block +
+  const double entry = cost->eccsr_entry + (a->value_type == MACKO_F32 ? cost->eccsr_single : 0);
+  return cost->product + (double)work->entries * entry + (double)work->runs * run + (double)c->blocks * block +
+         (1 - share) * (double)c->slices * cost->eccsr_slice +
          (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty +
          (mostly_masked(c) ? wait_with_masks : wait_for_longest)(cost, split_of(a, c), c, work);
 }
