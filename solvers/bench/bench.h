@@ -97,6 +97,9 @@ macko_status bench_cpu(const char *name, const macko_csr *csr, bench_settings *s
 macko_status bench_cpu_open(bench_settings *settings, macko_error *err);
 void bench_cpu_close(void);
 
+/* Loads oneMKL from what --mkl names, or with NULL from where the loader finds it. Errors: UNSUPPORTED. */
+macko_status bench_load_mkl(const char *library, macko_error *err);
+
 /* Prints what settings->solve iterations of a PETSc solver take on types aij and aijmacko, and what encoding takes: medians of
  * settings->repeats solves. It adds no rows to *table. Errors: UNSUPPORTED, OUT_OF_MEMORY. */
 macko_status bench_solve(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);

@@ -219,6 +219,8 @@ static int run(request *r, char **arguments, int count)
   const char *for_cpu = r->settings.mkl ? "--mkl" : r->settings.cpu_time ? "--cpu-time" : NULL;
   if (for_cpu && r->where && !strcmp(r->where, "gpu"))
     return fprintf(stderr, "macko-bench: %s is for products on a CPU\n", for_cpu), 2;
+  /* A library that was asked for has to be there; one that nobody named may be left out. */
+  if (r->settings.mkl && bench_load_mkl(r->settings.mkl, &err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 2;
   /* --solve, and what is for products on a CPU, measure there where nothing is said. */
   const device *d = open_device(r->where || (!r->settings.solve && !for_cpu) ? r->where : "cpu", &r->settings, &err);
   if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
