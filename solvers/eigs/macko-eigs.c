@@ -177,6 +177,7 @@ static PetscErrorCode Run(const char *path, int *status)
 /* The third member is for someone who names two files. */
 int main(int argc, char **argv)
 {
-  static const Program program = {"macko-eigs", help, "-b MATRIX names the second of a generalized problem", Run};
+  static const char *const options[] = {"b", "json", "left_vectors", "singular", "vectors", NULL};
+  static const Program program = {"macko-eigs", help, "-b MATRIX names the second of a generalized problem", options, Run};
   return ProgramMain(&program, argc, argv);
 }

@@ -258,6 +258,8 @@ done
 refused 2 "macko-info: the option --jsno is unknown; the nearest is --json; --help tells more" --jsno square.mtx
 refused 2 "macko-info: --json takes no value, and was given 3" --json=3 square.mtx
 refused 2 "macko-info: the option -q is unknown" -q square.mtx
+refused 2 "macko-info: the option -json is unknown; the nearest is --json" -json square.mtx
+refused 2 "macko-info: the option -dry-run is unknown; the nearest is --dry-run" square.mtx -dry-run
 refused 2 "macko-info: -o needs a value" square.mtx -o
 [ "$(wc -l <text)" = 1 ] || fail "not one sentence: $(cat text)"
 

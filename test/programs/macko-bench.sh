@@ -209,6 +209,8 @@ for words in "right.bin: column 4 at entry 2 of row 2 is outside 0..3" "left.bin
 done
 expect 2 $bench --repeet 3 27-point:4
 grep -q "^macko-bench: the option --repeet is unknown; the nearest is --repeat; --help tells more$" "$dir/text" || fail "the nearest option"
+expect 2 $bench --m . 27-point:4
+grep -q "^macko-bench: the option --m may be --mkl or --matmul; --help tells more$" "$dir/text" || fail "an option that may be one of two"
 expect 2 $bench 27-point:4 --repeat
 grep -q "^macko-bench: --repeat needs a value" "$dir/text" && [ "$(wc -l <"$dir/text")" = 1 ] || fail "an option without its value"
 expect 2 $bench --encodings slic.raw 27-point:4
