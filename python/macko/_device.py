@@ -76,6 +76,8 @@ class DeviceMatrix:
     """A compressed matrix in the memory of the current GPU, from Matrix.to_device()."""
 
     def __init__(self, matrix):
+        if not isinstance(getattr(matrix, "_handle", None), ctypes.c_void_p):
+            raise TypeError("a macko.DeviceMatrix is made of what is encoded: to_device() of a macko.Matrix makes one")
         self._cuda, self._matrix, handle = library(), matrix, ctypes.c_void_p()
         call_of(self._cuda, "macko_device_upload", matrix._handle, None, ctypes.byref(handle))
         self._handle, self._transposed, self.shape = handle, False, matrix.shape

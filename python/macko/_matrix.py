@@ -108,7 +108,9 @@ class Matrix:
 
     __array_ufunc__ = None  # so that an array @ this asks __rmatmul__
 
-    def __init__(self, handle):
+    def __init__(self, handle=None):
+        if not isinstance(handle, ctypes.c_void_p):
+            raise TypeError("a macko.Matrix is made of what the library has encoded: macko.encode(matrix) makes one")
         self._handle = handle
         weakref.finalize(self, _release, handle.value)
         info = self.info

@@ -128,6 +128,9 @@ del first
 gc.collect()
 assert (made.arrays()[2] == 2 * s.data).all()
 refuses("a macko.Matrix cannot be pickled", pickle.dumps, made)
+for arguments in ((s,), (), (made,)):
+    refuses("macko.encode(matrix) makes one", macko.Matrix, *arguments)
+refuses("to_device() of a macko.Matrix makes one", macko.DeviceMatrix, s)
 
 # Arrays of a GPU: here objects that say so of host memory, multiplied by a library that takes such for the GPU's.
 class There:
