@@ -38,6 +38,9 @@ macko_status bench_fail(macko_error *err, macko_status status, const char *sente
 /* Puts the names of what is stored into the columns that tables have for them; where there is no layout that name is empty. */
 void bench_name_form(const macko_info *info, char format[16], char layout[16], char values[16]);
 
+/* Returns the median of one time or more, and leaves them sorted. */
+double bench_median(double *times, int count);
+
 /* Returns a new last result of the table, of one vector and else zeroed, or NULL without memory. Earlier results may move. */
 bench_result *bench_add(bench_table *table);
 
