@@ -25,6 +25,13 @@ refused 1 "2 matrices (the first is 'a'): one at a time; -rhs FILE names a right
 refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -ksp_rtoll 1e-9 -ksp_gmres_restart 50
 printf -- '-ksp_rtoll 1e-9\n# a comment\n-ksp_gmres_restart 50\n' >"$dir/options"
 refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -options_file "$dir/options"
+# A file of options may be gone when the solve ends. It goes once the matrix is asked for, when options have been read; nothing can
+# be solved before the matrix is there.
+mkfifo "$dir/late.mtx" || fail "no named pipes"
+echo "-ksp_type cg" >"$dir/gone"
+{ rm "$dir/gone" && cat "$T"; } >"$dir/late.mtx" &
+timeout 60 $solve "$dir/late.mtx" -options_file "$dir/gone" >"$dir/text" 2>&1 || fail "a file of options that is gone at the end"
+[ ! -e "$dir/gone" ] && grep -q "^solver *cg" "$dir/text" || fail "the file of options was not read, or is not gone"
 PETSC_OPTIONS="-ksp_rtoll 1e-9" $solve "$T" -ksp_gmres_restart 50 2>&1 | grep -q "nothing used" && fail "an option of the environment is named"
 refused 0 "nothing used the option -halo" $solve "$T" -halo peer -ksp_gmres_restart 50
 refused 0 "nothing used the option -solutoin; the nearest is -solution" $solve "$T" -solutoin "$dir/x.mtx" -ksp_gmres_restart 50
