@@ -34,6 +34,17 @@ static const macko_banner_word macko_banner_symmetries[] = {{"general", MACKO_GE
                                                             {"skew-symmetric", MACKO_SKEW}, {"hermitian", MACKO_HERMITIAN},
                                                             {NULL, 0}};
 
+/* Tells whether a line, or the first 14 bytes of one, begins with "%%MatrixMarket", in any case; some writers leave out one "%". The
+ * bit 32 makes small letters of capital ones whatever the locale. */
+static inline int macko_is_banner(const char *line)
+{
+  static const char banner[] = "%matrixmarket";
+  line += line[0] == '%' && line[1] == '%';
+  size_t n = 0;
+  while (banner[n] && (line[n] == banner[n] || (line[n] | 32) == banner[n])) n++;
+  return !banner[n];
+}
+
 /* Reads the next word, in any case, and sets *kind to what it stands for; *p moves behind it. Returns 0 where it is not in the
  * list; why then names it together with all that are. */
 static inline int macko_read_banner_word(const char **p, const macko_banner_word *words, const char *what, int *kind,

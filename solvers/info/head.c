@@ -13,7 +13,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #if HAVE_ZLIB
 #include <zlib.h>
@@ -143,7 +142,7 @@ static macko_status read_text(const char *path, file_head *h, macko_error *err)
   if (there && !strncmp(line, "\xef\xbb\xbf", 3)) memmove(line, line + 3, strlen(line + 3) + 1);
   if (!there)
     s = matrix_file_fail(err, MACKO_PARSE, path, "no header can be read: the gzip data is cut short, damaged or of nothing");
-  else if (!strncasecmp(line, "%%MatrixMarket", 14)) s = read_matrix_market(path, f, line, h, err);
+  else if (macko_is_banner(line)) s = read_matrix_market(path, f, line, h, err);
   else s = read_harwell_boeing(path, f, line, h, err);
   gzclose(f);
   return s;

@@ -135,6 +135,12 @@ grep -q '7 x 7, 7 entries' text || fail "a long comment: $(cat text)"
 printf '\357\273\277%%%%MatrixMarket matrix coordinate real general\r\n  %% a comment\r\n\r\n7 7 7\r\n' >marked.mtx
 run --dry-run marked.mtx
 grep -q '7 x 7, 7 entries' text || fail "a byte order mark, an indented comment: $(cat text)"
+# Some writers leave out one of the two percent signs.
+printf '%%MatrixMarket matrix coordinate real general\n7 7 1\n1 1 1\n' >one-sign.mtx
+for how in "" --dry-run; do
+  run $how one-sign.mtx
+  grep -q '^size *7 x 7' text || fail "a banner with one percent sign: $(cat text)"
+done
 # What is no header is refused, and told.
 banner() { printf '%%%%MatrixMarket %s\n%s\n' "$1" "${2:-2 2 1}" >banner.mtx; }
 # What a file holds counts, not its name.

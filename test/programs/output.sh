@@ -80,7 +80,7 @@ refused 2 '"nonsense" is unknown' $bench --device cpu --encodings csr,nonsense 2
 refused 2 '"nonsense" is unknown' $bench --device cpu --encodings csr.nonsense 27-point:4
 refused 1 "absent.mtx: no such file, and no generated matrix" $bench --device cpu --json "$dir/old.json" "$dir/absent.mtx"
 # No output is an input, whatever leads to it, or another output.
-cp "$T" "$dir/in.mtx" && cp "$T" "$dir/in" && ln -s in "$dir/leads" && echo plain >"$dir/table" && mkdir "$dir/sub" || fail "no inputs"
+cp "$T" "$dir/in.mtx" && cp "$T" "$dir/in" && sed 's/^%%/%/' "$T" >"$dir/one-sign" && ln -s in "$dir/leads" && echo plain >"$dir/table" && mkdir "$dir/sub" || fail "no inputs"
 $bench --device cpu --repeat 1 --encodings csr --tsv "$dir/rows.tsv" 27-point:4 >"$dir/out" 2>"$dir/err" || fail "no table to read"
 kept() { cmp -s "$T" "$dir/in.mtx" && cmp -s "$T" "$dir/in" && grep -q ^matrix "$dir/rows.tsv" || fail "an input is gone: $*"; }
 for option in --tsv --json; do
@@ -90,6 +90,7 @@ for option in --tsv --json; do
   kept "$option through a link"
   refused 2 "is a matrix, so it is not written over; is the value of $option missing" $bench --device cpu --repeat 1 $option "$dir/in"
   kept "$option without a value"
+  refused 2 "is a matrix, so it is not written over" $bench --device cpu --repeat 1 $option "$dir/one-sign"
   refused 2 "is read, too, so it is not written" $bench --from "$dir/rows.tsv" $option "$dir/rows.tsv"
   kept "$option of --from"
 done
