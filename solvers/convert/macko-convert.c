@@ -195,6 +195,8 @@ static int parse(int argc, char **argv, request *r)
   /* The library writes these, and only files, so that one named - would be made. */
   if (!strcmp(r->out, "-") && (!strcmp(r->kind, "mtx") || !strcmp(r->kind, "macko")))
     return usage(r->kind, " is not written to standard output: OUT has to be a file");
+  if (output_is_same(r->out, r->in))
+    return fprintf(stderr, "macko-convert: %s: is read, too, so it is not written\n", r->out), 2;
   if (!r->asked || !strcmp(r->kind, "macko")) return -1;
   return fprintf(stderr, "macko-convert: --%s is for .macko files; --help tells more\n", r->asked), 2;
 }

@@ -56,6 +56,10 @@ for option in -vectors -json; do
 done
 cmp -s "$T" "$dir/in.mtx" && cmp -s "$dir/rhs.mtx" "$dir/rhs.before" || fail "a file that is read was written over"
 
+for out in "$dir/in.mtx" "$dir/in.link.mtx"; do
+  refused 2 "in.*mtx: is read, too, so it is not written" solvers/macko-convert "$dir/in.mtx" "$out"
+  cmp -s "$T" "$dir/in.mtx" || fail "macko-convert wrote over what it reads"
+done
 full $bench --device cpu --repeat 1 --encodings csr 27-point:4
 full $bench --help
 for program in solvers/macko-convert solvers/macko-info; do
