@@ -66,6 +66,14 @@ static void check_output(const char *path)
   if (bad) fprintf(stderr, "macko-bench: %s: %s\n", path, strerror(bad)), exit(2);
 }
 
+/* Does so for pictures, by the script that is written beside them. */
+static void check_pictures(const char *prefix)
+{
+  char script[1024];
+  snprintf(script, sizeof script, "%s.gnuplot", prefix);
+  check_output(script);
+}
+
 /* Opens and returns the device of that name; without a name a GPU where there is one, else the CPU. NULL after an error. */
 static const device *open_device(const char *name, bench_settings *settings, macko_error *err)
 {
@@ -369,6 +377,7 @@ int main(int argc, char **argv)
   /* From here on the command line is right. */
   if (status >= 0) return free(r.table.all), status;
   if (r.json) check_output(r.json);
+  if (r.plot) check_pictures(r.plot);
   /* Results of several files are one table, as if measured together. */
   if (r.read) {
     FILE *tsv = r.tsv ? open_output(r.tsv) : NULL;

@@ -270,6 +270,11 @@ for words in "pattern:64x64: pattern needs a number" "5-point:20abc: '20abc' is 
 done
 expect 2 $bench --from "$dir/absent.tsv"
 grep -q "absent.tsv" "$dir/text" || fail "which file"
+expect 2 $bench --from "$dir"
+grep -qxF "macko-bench: $dir: Is a directory" "$dir/text" || fail "a folder for a table"
+: >"$dir/no.tsv"
+expect 2 $bench --from "$dir/no.tsv"
+grep -qxF "macko-bench: $dir/no.tsv: the file is empty" "$dir/text" || fail "an empty table"
 expect 2 $bench --from "$dir/gpu.tsv" 27-point:4
 for option in "--vectors 3" --cpu-time "--mkl ." "--encodings csr" "--solve 2" "--repeat 3" "--device cpu"; do
   expect 2 $bench --from "$dir/gpu.tsv" $option

@@ -78,6 +78,8 @@ $bench --device cpu --repeat 1 --encodings csr 27-point:4 27-point:5 2>"$dir/err
 # A place that cannot be written to, or a wrong word, is refused before hours of measuring.
 refused 2 "nowhere/x.json: No such file" $bench --device cpu --json "$dir/nowhere/x.json" 27-point:4
 [ -s "$dir/out" ] && fail "measured before the place of the JSON was looked at"
+refused 2 "nowhere/x.gnuplot: No such file" $bench --device cpu --repeat 1 --encodings csr --plot "$dir/nowhere/x" 27-point:4
+[ -s "$dir/out" ] && fail "measured before the place of the pictures was looked at"
 echo old >"$dir/old.json"
 refused 2 "--repeat wants a positive number, not 3x" $bench --device cpu --repeat 3x --json "$dir/old.json" 27-point:4
 refused 2 '"nonsense" is unknown' $bench --device cpu --encodings csr,nonsense 27-point:4
