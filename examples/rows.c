@@ -62,10 +62,13 @@ static int64_t wrong_rows(const stencil *s, const double *y)
 
 int main(int argc, char **argv)
 {
-  int64_t n = argc > 1 ? atoll(argv[1]) : 20, rows = n * n * n;
+  char *end = "";
+  const int64_t n = argc > 1 ? strtoll(argv[1], &end, 10) : 20;
+  if (n < 1 || n > 2000000 || *end) return fprintf(stderr, "usage: rows [N], a grid of N x N x N points\n"), 1;
+  const int64_t rows = n * n * n;
   stencil *s = calloc(1, sizeof *s);
   double *x = malloc((size_t)rows * sizeof *x), *y = malloc((size_t)rows * sizeof *y);
-  if (n < 1 || !s || !x || !y) return fprintf(stderr, "rows: no memory for %lld rows\n", (long long)rows), 1;
+  if (!s || !x || !y) return fprintf(stderr, "rows: no memory for %lld rows\n", (long long)rows), 1;
   s->n = n;
   for (int64_t i = 0; i < rows; i++) x[i] = x_at(i);
   macko_row_source source = {.nrows = rows, .ncols = rows, .value_type = MACKO_F64, .piece_rows = PIECE, .rows = give,

@@ -138,9 +138,13 @@ static const char *const seq_conversions[] = {"seqbaij", "seqsbaij", "seqdense",
 static const char *const mpi_conversions[] = {"mpibaij", "mpisbaij", "mpidense", "mpisell",
                                               "is",      "hypre",    "elemental", "scalapack"};
 
-/* Makes the function that A has for conversion from base to another type known under our name, too, or takes our name away again.
-   A conversion that A's base does not have stays away. */
-static PetscErrorCode ComposeConversion(Mat A, const char *ours, const char *base, const char *to, PetscBool in)
+/* And these, which give AIJ's arrays to a type that is derived from it: of ours they are asked of a matrix that is AIJ. */
+static const char *const seq_derived[] = {"seqaijperm", "seqaijsell", "seqaijcrl", "seqaijmkl"};
+static const char *const mpi_derived[] = {"mpiaijperm", "mpiaijsell", "mpiaijcrl", "mpiaijmkl"};
+
+/* Makes the function that A has for conversion from base to another type known under our name, too, or takes our name away again;
+   with `instead` that is known in its place. A conversion that A's base does not have stays away. */
+static PetscErrorCode ComposeConversion(Mat A, const char *ours, const char *base, const char *to, conversion *instead, PetscBool in)
 {
   char        name[128];
   conversion *f = NULL;
@@ -149,7 +153,7 @@ static PetscErrorCode ComposeConversion(Mat A, const char *ours, const char *bas
   PetscCall(PetscSNPrintf(name, sizeof name, "MatConvert_%s_%s_C", base, to));
   if (in) PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &f));
   PetscCall(PetscSNPrintf(name, sizeof name, "MatConvert_%s_%s_C", ours, to));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f && instead ? instead : f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,6 +210,20 @@ PetscErrorCode MatConvert_Any_AIJMacko(Mat A, MatType type, MatReuse reuse, Mat 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix that is there is replaced, because some of these types have a copy of the values that only they renew. */
+static PetscErrorCode MatConvert_AIJMacko_Derived(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  const Mat_Macko *m = MackoOf(A);
+  Mat              B;
+
+  PetscFunctionBegin;
+  PetscCall(MackoToAIJ(A, m->kind == &MackoSeqHost || m->kind == &MackoSeqDevice ? MATSEQAIJ : MATMPIAIJ, &B));
+  PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+  if (reuse == MAT_INITIAL_MATRIX) *newmat = B;
+  else PetscCall(MatHeaderReplace(reuse == MAT_INPLACE_MATRIX ? A : *newmat, &B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #define LENGTH(list) (sizeof list / sizeof *list)
 
 /* in says whether A becomes ours or ceases to be. Kronecker products are given back by MackoSetBase, with AIJ's other
@@ -218,7 +236,9 @@ PetscErrorCode MackoComposeSeq(Mat A, PetscBool in)
   for (size_t i = 0; i < LENGTH(seq_own); i++)
     PetscCall(PetscObjectComposeFunction((PetscObject)A, seq_own[i].name, in ? seq_own[i].function : NULL));
   for (size_t i = 0; i < LENGTH(seq_conversions); i++)
-    PetscCall(ComposeConversion(A, MATSEQAIJMACKO, MATSEQAIJ, seq_conversions[i], in));
+    PetscCall(ComposeConversion(A, MATSEQAIJMACKO, MATSEQAIJ, seq_conversions[i], NULL, in));
+  for (size_t i = 0; i < LENGTH(seq_derived); i++)
+    PetscCall(ComposeConversion(A, MATSEQAIJMACKO, MATSEQAIJ, seq_derived[i], MatConvert_AIJMacko_Derived, in));
   if (in) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJKron_C", MatSeqAIJKron_SeqAIJMacko));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,6 +252,8 @@ PetscErrorCode MackoComposeMPI(Mat A, PetscBool in)
   for (size_t i = 0; i < LENGTH(mpi_own); i++)
     PetscCall(PetscObjectComposeFunction((PetscObject)A, mpi_own[i].name, in ? mpi_own[i].function : NULL));
   for (size_t i = 0; i < LENGTH(mpi_conversions); i++)
-    PetscCall(ComposeConversion(A, MATMPIAIJMACKO, MATMPIAIJ, mpi_conversions[i], in));
+    PetscCall(ComposeConversion(A, MATMPIAIJMACKO, MATMPIAIJ, mpi_conversions[i], NULL, in));
+  for (size_t i = 0; i < LENGTH(mpi_derived); i++)
+    PetscCall(ComposeConversion(A, MATMPIAIJMACKO, MATMPIAIJ, mpi_derived[i], MatConvert_AIJMacko_Derived, in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,21 +1,11 @@
 /* macko_read: which reader, by what the file holds. */
+#include "banner.h"
 #include "container/container.h"
 #include "files/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* Tells whether a line begins with "%%MatrixMarket", in any case; some writers leave out one "%". The bit 32 makes small letters
- * of capital ones whatever the locale. */
-static int is_matrix_market(const char *line)
-{
-  static const char banner[] = "%matrixmarket";
-  line += line[0] == '%' && line[1] == '%';
-  size_t n = 0;
-  while (banner[n] && (line[n] == banner[n] || (line[n] | 32) == banner[n])) n++;
-  return !banner[n];
-}
 
 /* Tells whether the name ends like those of the collections, .gz apart. Such files have no mark of their own at the beginning. */
 static int has_harwell_boeing_suffix(const char *name)
@@ -44,7 +34,7 @@ static macko_status read_input(macko_input *in, macko_csr *csr, macko_file_info 
 {
   char quote[MACKO_QUOTE];
   if (!macko_next_line(in)) return macko_input_fail(in, MACKO_PARSE, "the file is empty");
-  if (is_matrix_market(in->line)) return macko_read_matrix_market(in, csr, info);
+  if (macko_is_banner(in->line)) return macko_read_matrix_market(in, csr, info);
   if (has_harwell_boeing_suffix(in->name) || has_matrix_type(in)) return macko_read_harwell_boeing(in, csr, info);
   return macko_input_fail(in, MACKO_PARSE, "'%s' starts neither a Matrix Market file (%%%%MatrixMarket) nor a Harwell-Boeing one",
                           macko_quote_line(quote, in->line));

@@ -1,32 +1,15 @@
 /* Matrix Market files: coordinate and array; real, integer and pattern; general, symmetric and skew-symmetric.
- * Boisvert, Pozo, Remington: The Matrix Market exchange formats, NISTIR 5935, 1996. */
+ * What the banner says is read in lib/banner.h. */
+#include "banner.h"
 #include "files/real.h"
 #include "files/triples.h"
 
 #include <stdio.h>
 #include <string.h>
 
-typedef enum { COORDINATE, ARRAY } layout_kind;
-typedef enum { REAL, INTEGER, PATTERN, COMPLEX } field_kind;
-/* A symmetry that files may have and matrices may not. */
-enum { HERMITIAN = MACKO_SKEW + 1 };
-
-/* A word of the banner and what it stands for; lists end with NULL. */
-typedef struct {
-  const char *word;
-  int kind;
-} word_kind;
-
-static const word_kind objects[] = {{"matrix", 0}, {NULL, 0}};
-static const word_kind layouts[] = {{"coordinate", COORDINATE}, {"array", ARRAY}, {NULL, 0}};
-static const word_kind fields[] = {{"real", REAL}, {"double", REAL}, {"integer", INTEGER}, {"pattern", PATTERN},
-                                   {"complex", COMPLEX}, {NULL, 0}};
-static const word_kind symmetries[] = {{"general", MACKO_GENERAL}, {"symmetric", MACKO_SYMMETRIC},
-                                       {"skew-symmetric", MACKO_SKEW}, {"hermitian", HERMITIAN}, {NULL, 0}};
-
 /* What banner and size line say. */
 typedef struct {
-  int layout, field, symmetry;
+  macko_banner banner;
   int64_t nrows, ncols, entries; /* entries: how many lines must follow */
 } header;
 
@@ -40,42 +23,12 @@ typedef struct {
   macko_entries entries;
 } reader;
 
-/* Reads the next word of the banner, in any case, and sets *kind to what it stands for; *p moves behind it. A word that is not in
- * the list is named together with all of them. */
-static macko_status banner_word(macko_input *in, const char **p, const word_kind *words, const char *what, int *kind)
-{
-  char quote[MACKO_QUOTE], list[120] = "";
-  *p = macko_skip_blanks(*p);
-  size_t length = strcspn(*p, " \t\r\f\v");
-  for (const word_kind *w = words; w->word; w++) {
-    size_t n = 0;
-    while (n < length && w->word[n] && ((*p)[n] | 32) == (w->word[n] | 32)) n++;
-    if (n == length && !w->word[n]) {
-      *p += length, *kind = w->kind;
-      return MACKO_OK;
-    }
-    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", w->word);
-  }
-  if (!length) return macko_input_fail(in, MACKO_PARSE, "the banner ends before the %s (%s)", what, list);
-  return macko_input_fail(in, MACKO_PARSE, "the banner's %s is '%s', none of %s", what, macko_quote(quote, *p), list);
-}
-
-/* Reads the first line. Kinds that exist but are not read are told apart from those that do not exist. */
+/* Reads the first line. */
 static macko_status parse_banner(macko_input *in, header *h)
 {
-  char quote[MACKO_QUOTE];
-  const char *p = in->line + strcspn(in->line, " \t\r\f\v");
-  int object;
-  if (banner_word(in, &p, objects, "object", &object) || banner_word(in, &p, layouts, "format", &h->layout) ||
-      banner_word(in, &p, fields, "field", &h->field) || banner_word(in, &p, symmetries, "symmetry", &h->symmetry))
-    return in->status;
-  if (*macko_skip_blanks(p))
-    return macko_input_fail(in, MACKO_PARSE, "'%s' follows the banner's symmetry", macko_quote_line(quote, p));
-  if (h->field == COMPLEX || h->symmetry == HERMITIAN)
-    return macko_input_fail(in, MACKO_UNSUPPORTED, "the values are complex; macko stores real matrices");
-  if (h->field == PATTERN && (h->layout == ARRAY || h->symmetry == MACKO_SKEW))
-    return macko_input_fail(in, MACKO_PARSE, "a pattern can be neither an array nor skew-symmetric");
-  return MACKO_OK;
+  char why[MACKO_BANNER_SENTENCE];
+  const macko_status s = macko_read_banner(in->line, &h->banner, why);
+  return s ? macko_input_fail(in, s, "%s", why) : MACKO_OK;
 }
 
 /* Goes on to the next line that is neither blank nor a comment, as comments may stand anywhere; gives 0 at the end. */
@@ -102,25 +55,6 @@ static const char *parse_size(macko_input *in, const char *p, const char *what, 
   return in->status ? NULL : end;
 }
 
-/* Sets h->entries to the number of values in an array file: of a whole matrix, or of one triangle with or without the diagonal.
- * Of two factors of a triangle the even one is halved first, so that the product goes beyond 64 bits only where the number
- * does. */
-static macko_status count_array(macko_input *in, header *h)
-{
-  int64_t n = h->ncols, columns = n;
-  int beyond;
-  if (h->symmetry == MACKO_GENERAL) beyond = __builtin_mul_overflow(h->nrows, n, &h->entries);
-  else {
-    int64_t other = h->symmetry == MACKO_SYMMETRIC ? n + 1 : n - 1;
-    if (columns % 2 == 0) columns /= 2;
-    else other /= 2;
-    beyond = __builtin_mul_overflow(columns, other, &h->entries);
-  }
-  if (!beyond) return MACKO_OK;
-  return macko_input_fail(in, MACKO_LIMIT, "an array of %lld x %lld values is beyond 64 bits", (long long)h->nrows,
-                          (long long)h->ncols);
-}
-
 /* Reads the size line. */
 static macko_status parse_sizes(macko_input *in, header *h)
 {
@@ -128,15 +62,17 @@ static macko_status parse_sizes(macko_input *in, header *h)
   if (!next_data_line(in)) return macko_input_fail(in, MACKO_PARSE, "the file ends before the size line");
   const char *p = parse_size(in, in->line, "rows", &h->nrows);
   if (p) p = parse_size(in, p, "columns", &h->ncols);
-  if (p && h->layout == COORDINATE) p = parse_size(in, p, "entries", &h->entries);
+  if (p && h->banner.layout == MACKO_COORDINATE) p = parse_size(in, p, "entries", &h->entries);
   if (!p) return in->status;
   p = macko_skip_blanks(p);
   if (p != in->line_end)
     return macko_input_fail(in, MACKO_PARSE, "'%s' follows the sizes of the matrix", macko_quote_line(quote, p));
-  if (h->symmetry != MACKO_GENERAL && h->nrows != h->ncols)
+  if (h->banner.symmetry != MACKO_GENERAL && h->nrows != h->ncols)
     return macko_input_fail(in, MACKO_PARSE, "%lld x %lld is not square, so the matrix cannot be symmetric", (long long)h->nrows,
                             (long long)h->ncols);
-  return h->layout == ARRAY ? count_array(in, h) : MACKO_OK;
+  if (h->banner.layout != MACKO_ARRAY || macko_count_array(h->banner.symmetry, h->nrows, h->ncols, &h->entries)) return MACKO_OK;
+  return macko_input_fail(in, MACKO_LIMIT, "an array of %lld x %lld values is beyond 64 bits", (long long)h->nrows,
+                          (long long)h->ncols);
 }
 
 /* Reads a row or column index in 1 .. size, made to count from 0; gives its end, NULL after a failure. What is right is found
@@ -170,6 +106,7 @@ static macko_status end_line(macko_input *in, const char *p)
 static macko_status read_coordinates(reader *r)
 {
   macko_input *in = r->in;
+  const int field = r->h.banner.field;
   while (next_data_line(in)) {
     char quote[MACKO_QUOTE];
     int64_t row, col;
@@ -179,7 +116,7 @@ static macko_status read_coordinates(reader *r)
                               (long long)r->h.entries);
     const char *p = parse_index(in, in->line, "row", r->h.nrows, &row);
     if (p) p = parse_index(in, p, "column", r->h.ncols, &col);
-    if (p && r->h.field != PATTERN) p = macko_parse_value(in, p, r->h.field == INTEGER, &c_numbers, &value);
+    if (p && field != MACKO_PATTERN) p = macko_parse_value(in, p, field == MACKO_INTEGER, &c_numbers, &value);
     if (!p || end_line(in, p)) return in->status;
     if (macko_add_entry(in, &r->entries, row, col, value)) return in->status;
   }
@@ -193,19 +130,19 @@ static macko_status read_coordinates(reader *r)
 static macko_status read_array(reader *r)
 {
   macko_input *in = r->in;
-  int64_t count = 0, row = r->h.symmetry == MACKO_SKEW, col = 0;
+  int64_t count = 0, row = r->h.banner.symmetry == MACKO_SKEW, col = 0;
   for (; next_data_line(in); count++) {
     char quote[MACKO_QUOTE];
     double value;
     if (count == r->h.entries)
       return macko_input_fail(in, MACKO_PARSE, "'%s' is one value more than the %lld of the array",
                               macko_quote_line(quote, in->line), (long long)r->h.entries);
-    const char *p = macko_parse_value(in, in->line, r->h.field == INTEGER, &c_numbers, &value);
+    const char *p = macko_parse_value(in, in->line, r->h.banner.field == MACKO_INTEGER, &c_numbers, &value);
     if (!p || end_line(in, p)) return in->status;
     if (value != 0 && macko_add_entry(in, &r->entries, row, col, value)) return in->status;
     if (++row < r->h.nrows) continue;
     col++;
-    row = r->h.symmetry == MACKO_GENERAL ? 0 : col + (r->h.symmetry == MACKO_SKEW);
+    row = r->h.banner.symmetry == MACKO_GENERAL ? 0 : col + (r->h.banner.symmetry == MACKO_SKEW);
   }
   if (in->status || count == r->h.entries) return in->status;
   return macko_input_fail(in, MACKO_PARSE, "the file ends after %lld of %lld values", (long long)count, (long long)r->h.entries);
@@ -214,10 +151,8 @@ static macko_status read_array(reader *r)
 /* Fills *info. */
 static void describe(const header *h, int64_t stored, macko_file_info *info)
 {
-  static const char *const field_names[] = {"real", "integer", "pattern"};
-  snprintf(info->kind, sizeof info->kind, "Matrix Market %s %s %s", layouts[h->layout].word, field_names[h->field],
-           symmetries[h->symmetry].word);
-  info->symmetric = h->symmetry == MACKO_SYMMETRIC;
+  macko_describe_banner(&h->banner, info->kind, sizeof info->kind);
+  info->symmetric = h->banner.symmetry == MACKO_SYMMETRIC;
   info->stored_entries = stored;
 }
 
@@ -226,8 +161,8 @@ macko_status macko_read_matrix_market(macko_input *in, macko_csr *csr, macko_fil
 {
   reader r = {.in = in};
   if (parse_banner(in, &r.h) || parse_sizes(in, &r.h)) return in->status;
-  macko_open_entries(&r.entries, r.h.nrows, r.h.ncols, r.h.field != PATTERN, (macko_symmetry)r.h.symmetry);
-  if (r.h.layout == ARRAY ? read_array(&r) : read_coordinates(&r)) {
+  macko_open_entries(&r.entries, r.h.nrows, r.h.ncols, r.h.banner.field != MACKO_PATTERN, (macko_symmetry)r.h.banner.symmetry);
+  if (r.h.banner.layout == MACKO_ARRAY ? read_array(&r) : read_coordinates(&r)) {
     macko_free_entries(&r.entries);
     return in->status;
   }

@@ -22,28 +22,6 @@ macko_status macko_input_fail(macko_input *in, macko_status status, const char *
   return macko_fail(in->err, status, "%s: %s", in->name, text);
 }
 
-/* Copies text to quote, at most MACKO_QUOTE - 1 characters of it, with "?" for what is not printable ASCII and "..." where it is
- * cut. */
-static const char *quote_until(char quote[MACKO_QUOTE], const char *text, int stop_at_blank)
-{
-  int n = 0;
-  text = macko_skip_blanks(text);
-  for (; *text && *text != '\n' && n < MACKO_QUOTE - 4 && !(stop_at_blank && macko_is_blank(*text)); text++)
-    quote[n++] = *text < ' ' || *text > '~' ? '?' : *text;
-  strcpy(quote + n, n == MACKO_QUOTE - 4 ? "..." : "");
-  return quote;
-}
-
-const char *macko_quote(char quote[MACKO_QUOTE], const char *text)
-{
-  return quote_until(quote, text, 1);
-}
-
-const char *macko_quote_line(char quote[MACKO_QUOTE], const char *text)
-{
-  return quote_until(quote, text, 0);
-}
-
 /* Sets the name of the input in sentences. A sentence of 511 bytes must keep its end, so that a long path loses its beginning. */
 static void name_input(macko_input *in, const char *path)
 {

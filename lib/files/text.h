@@ -4,6 +4,7 @@
 
 #include "core/format.h"
 #include "files/real.h"
+#include "quote.h"
 
 typedef struct macko_input macko_input;
 
@@ -19,8 +20,8 @@ typedef struct macko_source {
   size_t begin, end;
 } macko_source;
 
-/* Most sources on top of each other, bytes of a buffer, most bytes of a line, and bytes of a quote with the 0 at its end. */
-enum { MACKO_SOURCES = 3, MACKO_AHEAD = 65536, MACKO_LONGEST_LINE = 262144, MACKO_QUOTE = 48 };
+/* Most sources on top of each other, bytes of a buffer, and most bytes of a line. */
+enum { MACKO_SOURCES = 3, MACKO_AHEAD = 65536, MACKO_LONGEST_LINE = 262144 };
 
 /* A file being read: its sources, the text from the topmost one, and the first failure. */
 struct macko_input {
@@ -58,12 +59,6 @@ void macko_report(macko_input *in);
 macko_status macko_input_fail(macko_input *in, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Writes the word at text, fit for a sentence: cut short, without control characters. Gives quote. */
-const char *macko_quote(char quote[MACKO_QUOTE], const char *text);
-
-/* Does the same for the rest of a line, blanks included. */
-const char *macko_quote_line(char quote[MACKO_QUOTE], const char *text);
-
 /* Reads a value at p, of an integer matrix only what doubles hold exactly. Gives its end, which is a blank or the end of the
  * text; NULL after a failure, which is recorded. */
 const char *macko_parse_value(macko_input *in, const char *p, int integer, const macko_number_rule *rule, double *value);
@@ -87,17 +82,5 @@ macko_source *macko_new_source(macko_input *in);
  * recorded in the input. */
 macko_status macko_read_harwell_boeing(macko_input *in, macko_csr *csr, macko_file_info *info);
 macko_status macko_read_matrix_market(macko_input *in, macko_csr *csr, macko_file_info *info);
-
-/* Tells whether c is a blank within a line, in any locale; the carriage return of a DOS file is one. */
-static inline int macko_is_blank(char c)
-{
-  return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
-}
-
-static inline const char *macko_skip_blanks(const char *p)
-{
-  while (macko_is_blank(*p)) p++;
-  return p;
-}
 
 #endif

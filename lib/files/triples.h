@@ -3,10 +3,8 @@
 #ifndef MACKO_TRIPLES_H
 #define MACKO_TRIPLES_H
 
+#include "banner.h"
 #include "files/text.h"
-
-/* What a file says of its symmetry: skew is skew-symmetric. */
-typedef enum { MACKO_GENERAL, MACKO_SYMMETRIC, MACKO_SKEW } macko_symmetry;
 
 /* Entries of a block. */
 enum { MACKO_BLOCK_ENTRIES = 65536 };

@@ -1,35 +1,8 @@
 /* Type macko by MatSetValues: rows that come in ascending order on the rank that owns them are encoded a piece at a time.
- * Columns of other ranks are encoded by their numbers in the whole matrix, and once more by those of the halo when all are
- * known. Where the matrix has entries already, both are put together row by row at the end. */
-#include "compressed/compressed.h"
+ * Columns of other ranks are encoded by their numbers in the whole matrix; assemble_end.c makes the matrix of what was encoded. */
+#include "compressed/assembly.h"
 
 #include <stdlib.h>
-
-/* Entries of a row are sorted by column, and those of one column by the order in which they came. */
-typedef struct {
-  PetscInt    col, order;
-  PetscScalar value;
-} Entry;
-
-/* This lives from the first MatSetValues until the assembly ends. */
-struct MackoAssembly {
-  /* Both blocks hold what was encoded so far; off has the columns of the whole matrix. */
-  MackoBlock     own, off;
-  MackoCollector to_own, to_off;
-  /* Entries come for this row of this rank at present; earlier ones are encoded. */
-  PetscInt       row;
-  InsertMode     mode;
-  /* The row has n entries so far; entries has room for so many, cols and values for part_room. */
-  PetscInt       n, room, part_room;
-  Entry         *entries;
-  /* These hold the part of a row that belongs to one block. */
-  PetscInt      *cols;
-  PetscScalar   *values;
-  /* This is the matrix, for putting its old entries and the new ones together. */
-  Mat            A;
-  macko_error    err;
-};
-typedef struct MackoAssembly MackoAssembly;
 
 /* ---- rows ---- */
 
@@ -54,7 +27,7 @@ static PetscErrorCode Open(Mat A)
 
 /* Frees all that an assembly holds, whether or not it went well. The collectors are ended with a failure, so that they encode
    nothing. */
-static void Close(Mat A)
+void MackoAssemblyClose(Mat A)
 {
   Mat_Compressed *m   = (Mat_Compressed *)A->data;
   MackoAssembly  *a   = m->assembly;
@@ -110,7 +83,7 @@ static PetscInt PartOf(Mat A, MackoAssembly *a, PetscBool own)
 }
 
 /* Makes as many places in cols and values as there are for entries. */
-static macko_status MakeRoom(MackoAssembly *a, macko_error *err)
+macko_status MackoAssemblyRoom(MackoAssembly *a, macko_error *err)
 {
   if (a->n <= a->part_room) return MACKO_OK;
   PetscInt    *cols   = (PetscInt *)realloc(a->cols, (size_t)a->room * sizeof *cols);
@@ -123,9 +96,9 @@ static macko_status MakeRoom(MackoAssembly *a, macko_error *err)
 
 /* Hands the row over to both collectors, which encode a piece when they have enough, and goes to the next one. Rows without
    entries come by here, too. */
-static macko_status EndRow(Mat A, MackoAssembly *a, macko_error *err)
+macko_status MackoAssemblyEndRow(Mat A, MackoAssembly *a, macko_error *err)
 {
-  macko_status status = MakeRoom(a, err);
+  macko_status status = MackoAssemblyRoom(a, err);
   if (status) return status;
   DropOverwritten(a);
   status = MackoCollect(&a->to_own, PartOf(A, a, PETSC_TRUE), a->cols, a->values, err);
@@ -135,7 +108,7 @@ static macko_status EndRow(Mat A, MackoAssembly *a, macko_error *err)
 }
 
 /* Appends an entry to the row. */
-static macko_status AddEntry(MackoAssembly *a, PetscInt col, PetscScalar value, macko_error *err)
+macko_status MackoAssemblyAdd(MackoAssembly *a, PetscInt col, PetscScalar value, macko_error *err)
 {
   if (a->n == a->room) {
     PetscInt room    = 2 * a->room + 64;
@@ -188,7 +161,7 @@ static PetscErrorCode TakeRow(Mat A, MackoAssembly *a, PetscInt row, PetscInt nc
     if (zero || rules->new_places != MACKO_NEW_TAKEN)
       PetscCall(MackoAdmits(A, (MackoNewEntry){row, cols[j], a->mode, zero}, &admitted));
     macko_error  err;
-    macko_status status = admitted ? AddEntry(a, cols[j], value, &err) : MACKO_OK;
+    macko_status status = admitted ? MackoAssemblyAdd(a, cols[j], value, &err) : MACKO_OK;
     PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -211,7 +184,7 @@ static PetscErrorCode MatSetValues_Macko(Mat A, PetscInt nrows, const PetscInt r
     PetscBool ours = (PetscBool)(rows[i] >= A->rmap->rstart && rows[i] < A->rmap->rend);
     if (rows[i] < 0 || (!ours && m->rules.others_ignored)) continue;
     PetscCall(CheckRow(A, a, rows[i]));
-    while (!status && a->row < rows[i] - A->rmap->rstart) status = EndRow(A, a, &err);
+    while (!status && a->row < rows[i] - A->rmap->rstart) status = MackoAssemblyEndRow(A, a, &err);
     PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
     const PetscScalar *of_row = !values ? NULL : m->rules.by_columns ? values + i : values + i * ncols;
     PetscCall(TakeRow(A, a, rows[i], ncols, cols, of_row, m->rules.by_columns ? nrows : 1));
@@ -219,141 +192,7 @@ static PetscErrorCode MatSetValues_Macko(Mat A, PetscInt nrows, const PetscInt r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the end ---- */
-
-/* Lists the columns of other ranks that off has entries in, by going through its rows once more. */
-static macko_status FindColumns(MackoBlock *off, MackoColumns *columns, macko_error *err)
-{
-  PetscInt           n;
-  const int64_t     *cols;
-  const PetscScalar *values;
-  macko_status       status = MACKO_OK;
-  for (PetscInt i = 0; !status && i < off->nrows; i++) {
-    status = MackoBlockRow(off, i, &n, &cols, &values, err);
-    for (PetscInt k = 0; !status && k < n; k++) status = MackoColumnsAdd(columns, (PetscInt)cols[k], err);
-  }
-  if (!status) MackoColumnsSort(columns);
-  return status;
-}
-
-/* *to becomes *off with columns numbered by their places in the list. The order stays ascending, so that no row is sorted
-   again. */
-static macko_status Renumber(Mat A, MackoAssembly *a, const MackoColumns *columns, MackoBlock *to, macko_error *err)
-{
-  Mat_Compressed    *m       = (Mat_Compressed *)A->data;
-  MackoCollector     collect = {.block = to, .options = &m->options, .device = m->device, .most = m->piece,
-                                .row = A->rmap->rstart, .names = columns->cols, .gaps = PETSC_TRUE};
-  PetscInt           n;
-  const int64_t     *cols;
-  const PetscScalar *values;
-  macko_status       status = MACKO_OK;
-  for (PetscInt i = 0; !status && columns->count && i < a->off.nrows; i++) {
-    status = MackoBlockRow(&a->off, i, &n, &cols, &values, err);
-    a->n   = 0;
-    for (PetscInt k = 0; !status && k < n; k++) status = AddEntry(a, MackoColumnsFind(columns, (PetscInt)cols[k]), values[k], err);
-    if (!status) status = MakeRoom(a, err);
-    for (PetscInt k = 0; !status && k < n; k++) a->cols[k] = a->entries[k].col;
-    if (!status) status = MackoCollect(&collect, n, a->cols, values, err);
-  }
-  return MackoCollectEnd(&collect, status, err);
-}
-
-/* Makes what was assembled A's own; A has had no entries so far. Collective. */
-static PetscErrorCode Take(Mat A, MackoAssembly *a)
-{
-  MackoColumns columns = {0};
-  MackoBlock   off     = {0};
-  macko_error  err     = {0};
-  PetscMPIInt  size;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  macko_status status = FindColumns(&a->off, &columns, &err);
-  off = (MackoBlock){.nrows = size > 1 ? A->rmap->n : 0, .ncols = columns.count};
-  if (!status) status = Renumber(A, a, &columns, &off, &err);
-  PetscErrorCode error = MackoAgree(PetscObjectComm((PetscObject)A), status, err.text);
-  if (error) MackoBlockDestroy(&off), free(columns.cols);
-  PetscCall(error);
-  PetscCall(MackoSetHalo(A, &columns));
-  PetscCall(MackoCompressedTake(A, &a->own, &off));
-  a->own = (MackoBlock){0};
-  ((Mat_Compressed *)A->data)->encodes++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- where there are entries ---- */
-
-/* Says whether a column is among n ascending ones. */
-static PetscBool Holds(PetscInt n, const int64_t *cols, int64_t col)
-{
-  PetscInt low = 0, high = n;
-  while (low < high) {
-    PetscInt middle = low + (high - low) / 2;
-    if (cols[middle] < col) low = middle + 1;
-    else high = middle;
-  }
-  return (PetscBool)(low < n && cols[low] == col);
-}
-
-/* Appends n entries to the row, in columns numbered from first on. */
-static macko_status Append(MackoAssembly *a, PetscInt n, const int64_t *cols, int64_t first, const PetscScalar *values)
-{
-  macko_status status = MACKO_OK;
-  for (PetscInt k = 0; !status && k < n; k++) status = AddEntry(a, (PetscInt)(cols[k] + first), values[k], &a->err);
-  return status;
-}
-
-/* Gathers row i of a matrix that has entries already: first its old ones, but for those that new ones were inserted over, then
-   the new ones. */
-static macko_status Together(MackoAssembly *a, PetscInt i)
-{
-  PetscInt           n[3];
-  const PetscInt    *old;
-  const int64_t     *own, *off;
-  const PetscScalar *old_values, *own_values, *off_values;
-  const int64_t      first = a->A->cmap->rstart;
-  macko_status       status = MackoCompressedRow(a->A, i, &n[0], &old, &old_values, &a->err);
-  if (!status) status = MackoBlockRow(&a->own, i, &n[1], &own, &own_values, &a->err);
-  if (!status) status = MackoBlockRow(&a->off, i, &n[2], &off, &off_values, &a->err);
-  a->n = 0;
-  for (PetscInt k = 0; !status && k < n[0]; k++)
-    if (a->mode == ADD_VALUES || !(Holds(n[1], own, old[k] - first) || Holds(n[2], off, old[k])))
-      status = AddEntry(a, old[k], old_values[k], &a->err);
-  if (!status) status = Append(a, n[1], own, first, own_values);
-  if (!status) status = Append(a, n[2], off, 0, off_values);
-  return status ? status : MakeRoom(a, &a->err);
-}
-
-/* Gives such a row to MackoCompressedBuild; what comes twice, because it is to be added, encoding adds up. */
-static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
-{
-  MackoAssembly *a = (MackoAssembly *)context;
-
-  PetscFunctionBegin;
-  if (Together(a, row - a->A->rmap->rstart)) PetscFunctionReturn(PETSC_ERR_LIB);
-  for (PetscInt k = 0; k < a->n; k++) a->cols[k] = a->entries[k].col, a->values[k] = a->entries[k].value;
-  *n = a->n, *cols = a->cols, *values = a->values;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Ends the rows that are left, encodes what waits and makes the matrix of it. The assembly is freed in any case. Collective. */
-static PetscErrorCode Finish(Mat A)
-{
-  MackoAssembly *a      = ((Mat_Compressed *)A->data)->assembly;
-  macko_error    err    = {0};
-  macko_status   status = MACKO_OK;
-
-  PetscFunctionBegin;
-  while (!status && a->row < A->rmap->n) status = EndRow(A, a, &err);
-  status = MackoCollectEnd(&a->to_own, status, &err);
-  status = MackoCollectEnd(&a->to_off, status, &err);
-  PetscErrorCode error = MackoAgree(PetscObjectComm((PetscObject)A), status, err.text);
-  a->A = A;
-  if (!error) error = ((Mat_Compressed *)A->data)->taken ? MackoCompressedBuild(A, RowOf, a, &a->err) : Take(A, a);
-  Close(A);
-  PetscCall(error);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* ---- MatAssembly ---- */
 
 /* No entries are sent between ranks, so that there is only to see whether the matrix has sizes: a program that asked for its rows
    before may have set none. */
@@ -379,7 +218,7 @@ static PetscErrorCode MatAssemblyEnd_Macko(Mat A, MatAssemblyType type)
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoCompressedOptions(A, NULL));
   if (!m->assembly) PetscCall(Open(A));
-  PetscCall(Finish(A));
+  PetscCall(MackoAssemblyFinish(A));
   m->settled = settled;
   if (type != MAT_FINAL_ASSEMBLY) A->assembled = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -390,7 +229,7 @@ PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in)
 {
   PetscFunctionBegin;
   PetscCall(MackoCompressedList(A, in));
-  if (!in) Close(A);
+  if (!in) MackoAssemblyClose(A);
   A->ops->setvalues     = MatSetValues_Macko;
   A->ops->assemblybegin = MatAssemblyBegin_Macko;
   A->ops->assemblyend   = MatAssemblyEnd_Macko;

@@ -3,7 +3,7 @@ import ctypes
 import os
 import weakref
 
-from ._library import Error, call_of, candidates, lib
+from ._library import Error, call_of, candidates, lib, real_of
 
 _types = {"<f8": (0, 8), "<f4": (1, 4), "<f2": (2, 2)}
 _int, _int64, _double, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
@@ -76,6 +76,8 @@ class DeviceMatrix:
     """A compressed matrix in the memory of the current GPU, from Matrix.to_device()."""
 
     def __init__(self, matrix):
+        if not isinstance(getattr(matrix, "_handle", None), ctypes.c_void_p):
+            raise TypeError("a macko.DeviceMatrix is made of what is encoded: to_device() of a macko.Matrix makes one")
         self._cuda, self._matrix, handle = library(), matrix, ctypes.c_void_p()
         call_of(self._cuda, "macko_device_upload", matrix._handle, None, ctypes.byref(handle))
         self._handle, self._transposed, self.shape = handle, False, matrix.shape
@@ -93,6 +95,7 @@ class DeviceMatrix:
         """out = alpha A x + beta out, or with A' for A: arrays of the GPU of float64, float32 or float16, of a vector or of several as
         columns that lie one after another. Work is queued on stream, as a number, else on the one that out or x name, else on the
         default one; nothing is waited for."""
+        alpha, beta = real_of("alpha", alpha), real_of("beta", beta)
         x, y = _Array("x", x, False), _Array("out", out, True)
         rows, columns = self.shape[::-1] if transpose else self.shape
         if x.shape[0] != columns or y.shape != (rows,) + x.shape[1:]:

@@ -1,6 +1,7 @@
 """libmacko by ctypes: the structs and functions of macko.h that the package calls."""
 import ctypes
 import ctypes.util
+import numbers
 import operator
 import os
 import subprocess
@@ -101,6 +102,14 @@ def number_of(what, number, bits):
     if number >> (bits - 1) not in (0, -1):
         raise ValueError(f"{what} of {number} is beyond {bits} bits")
     return number
+
+
+def real_of(what, number):
+    """The same number, which has to be a real one: ctypes would name the place of an argument and not its value."""
+    plain = number.item() if hasattr(number, "item") else number  # of an array's elements, and of arrays of one
+    if not isinstance(plain, numbers.Real):
+        raise TypeError(f"{what} is {number!r}, not a real number")
+    return plain
 
 
 def call(name, *arguments):

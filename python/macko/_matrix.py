@@ -5,7 +5,7 @@ import weakref
 
 import numpy
 
-from ._library import CSR, Info, Options, call, lib, name_of, number_of, text_of, type_names
+from ._library import CSR, Info, Options, call, lib, name_of, number_of, real_of, text_of, type_names
 
 _types = {numpy.dtype("f8"): 0, numpy.dtype("f4"): 1, numpy.dtype("f2"): 2, numpy.dtype("i4"): 5, numpy.dtype("i8"): 6}
 _dtypes = {number: dtype for dtype, number in _types.items()}
@@ -20,11 +20,17 @@ class _View:
                 raise ValueError("index_base is for arrays: SciPy's matrices count from 0")
             shape, matrix = matrix.shape, matrix.tocsr()
             matrix = (matrix.indptr, matrix.indices, matrix.data)
+        elif not isinstance(matrix, (tuple, list)) or len(matrix) != 3:
+            raise TypeError(f"a matrix of scipy.sparse or (row_ptr, cols, values) is needed, not {type(matrix).__name__}"
+                            + (f" of {len(matrix)}" if hasattr(matrix, "__len__") else ""))
         elif shape is None:
             raise ValueError("shape=(rows, columns) is needed where a matrix comes as three arrays")
-        rows, columns = (number_of("a size", size, 64) for size in shape)
-        self.row_ptr, self.cols = (self._indices(array) for array in matrix[:2])
-        values = numpy.asarray(matrix[2])
+        rows, columns = self._sizes(shape)
+        if number_of("index_base", index_base, 32) not in (0, 1):
+            raise ValueError(f"index_base is {index_base} and must be 0 or 1")
+        self.row_ptr, self.cols, values = self._indices(matrix[0]), self._indices(matrix[1]), self._line("values", matrix[2])
+        if values.dtype.kind not in "biufc":
+            raise TypeError(f"values of type {values.dtype}")
         if numpy.iscomplexobj(values):
             raise TypeError(f"values of type {values.dtype}: macko has real matrices only")
         if values.dtype not in (numpy.float64, numpy.float32, numpy.float16):
@@ -39,12 +45,27 @@ class _View:
         if self.cols.size < entries or self.values.size < entries:
             raise ValueError(f"{self.cols.size} columns and {self.values.size} values for {entries} entries")
         self.c = CSR(rows, columns, _types[self.row_ptr.dtype], _types[self.cols.dtype], _types[self.values.dtype],
-                     self.row_ptr.ctypes.data, self.cols.ctypes.data, self.values.ctypes.data, number_of("index_base", index_base, 32))
+                     self.row_ptr.ctypes.data, self.cols.ctypes.data, self.values.ctypes.data, index_base)
+
+    @staticmethod
+    def _sizes(shape):
+        if not hasattr(shape, "__len__"):
+            raise TypeError(f"shape is {shape!r}, not (rows, columns)")
+        if len(shape) != 2:
+            raise ValueError(f"shape is {shape!r}, not (rows, columns)")
+        return (number_of("a size", size, 64) for size in shape)
+
+    @staticmethod
+    def _line(what, array):
+        array = numpy.asarray(array)
+        if array.ndim != 1:
+            raise ValueError(f"{what} have the shape {array.shape}: one dimension is needed")
+        return array
 
     @staticmethod
     def _indices(array):
-        array = numpy.asarray(array)
-        if array.dtype.kind not in "iu":
+        array = _View._line("indices", array)
+        if array.dtype.kind not in "iu" and array.size:  # an empty list is one of floats
             raise TypeError(f"indices of type {array.dtype}")
         return numpy.ascontiguousarray(array, dtype=array.dtype if array.dtype in (numpy.int32, numpy.int64) else numpy.int64)
 
@@ -108,7 +129,9 @@ class Matrix:
 
     __array_ufunc__ = None  # so that an array @ this asks __rmatmul__
 
-    def __init__(self, handle):
+    def __init__(self, handle=None):
+        if not isinstance(handle, ctypes.c_void_p):
+            raise TypeError("a macko.Matrix is made of what the library has encoded: macko.encode(matrix) makes one")
         self._handle = handle
         weakref.finalize(self, _release, handle.value)
         info = self.info
@@ -142,6 +165,9 @@ class Matrix:
         """alpha A x + beta y, or with A' for A, as a new array: of a vector, or of the columns of a two-dimensional array. Sums
         are in float32 where matrix, x and y have no more than that, else in float64."""
         rows, columns = self.shape[::-1] if transpose else self.shape
+        alpha, beta = real_of("alpha", alpha), real_of("beta", beta)
+        if hasattr(x, "tocsr"):
+            raise TypeError(f"x is a {type(x).__name__}, and products are with arrays; for others tocsr() gives SciPy's")
         arrays = [numpy.asarray(x)] + ([] if y is None else [numpy.asarray(y)])
         for array in arrays:
             if numpy.iscomplexobj(array):
@@ -149,8 +175,8 @@ class Matrix:
         dtype = numpy.result_type(numpy.float32, self.dtype, *arrays)
         dtype = numpy.dtype("f4") if dtype == numpy.float32 else numpy.dtype("f8")
         x = numpy.asfortranarray(arrays[0], dtype)
-        if x.ndim not in (1, 2) or x.shape[0] != columns:
-            raise ValueError(f"x has the shape {x.shape}, and {columns} rows are needed")
+        if arrays[0].ndim not in (1, 2) or x.shape[0] != columns:
+            raise ValueError(f"x has the shape {arrays[0].shape}: a vector of {columns} or a matrix of as many rows is needed")
         out = numpy.zeros((rows,) + x.shape[1:], dtype, order="F")
         if y is not None:
             if arrays[1].shape != out.shape:

@@ -38,6 +38,9 @@ macko_status bench_fail(macko_error *err, macko_status status, const char *sente
 /* Puts the names of what is stored into the columns that tables have for them; where there is no layout that name is empty. */
 void bench_name_form(const macko_info *info, char format[16], char layout[16], char values[16]);
 
+/* Returns the median of one time or more, and leaves them sorted. */
+double bench_median(double *times, int count);
+
 /* Returns a new last result of the table, of one vector and else zeroed, or NULL without memory. Earlier results may move. */
 bench_result *bench_add(bench_table *table);
 
@@ -96,6 +99,9 @@ macko_status bench_gpu_open(bench_settings *settings, macko_error *err);
 macko_status bench_cpu(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
 macko_status bench_cpu_open(bench_settings *settings, macko_error *err);
 void bench_cpu_close(void);
+
+/* Loads oneMKL from what --mkl names, or with NULL from where the loader finds it. Errors: UNSUPPORTED. */
+macko_status bench_load_mkl(const char *library, macko_error *err);
 
 /* Prints what settings->solve iterations of a PETSc solver take on types aij and aijmacko, and what encoding takes: medians of
  * settings->repeats solves. It adds no rows to *table. Errors: UNSUPPORTED, OUT_OF_MEMORY. */

@@ -44,7 +44,4 @@ macko_status bench_refuse(macko_error *err, macko_status status, const char *who
 /* Returns seconds by the wall's clock, or with --cpu-time those of the processor, from an unspecified beginning. */
 double bench_now(void);
 
-/* Returns the median, and leaves the times sorted. */
-double bench_median(double *times, int count);
-
 #endif

@@ -189,6 +189,8 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
       }
     }
   }
+  if (!s && ferror(f)) s = bench_fail(err, MACKO_IO, "%.300s: %s", path, strerror(errno));
+  if (!s && !number) s = bench_fail(err, MACKO_PARSE, "%.300s: the file is empty", path);
   if (!s && !count) s = refuse(err, MACKO_PARSE, path, number, "no names of columns");
   free(line);
   fclose(f);

@@ -21,18 +21,18 @@ double bench_gpu_now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+double bench_gpu_between(cudaEvent_t from, cudaEvent_t to)
+{
+  float milliseconds = 0;
+  cudaEventElapsedTime(&milliseconds, from, to);
+  return 1e3 * milliseconds;
+}
+
 /* Fails for want of memory on the host. */
 static macko_status no_memory(macko_error *err)
 {
   snprintf(err->text, sizeof err->text, "no memory on the host");
   return err->status = MACKO_OUT_OF_MEMORY;
-}
-
-/* Compares two floats for qsort. */
-static int compare_times(const void *a, const void *b)
-{
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
 }
 
 /* ---- timing ---- */
@@ -41,7 +41,7 @@ static int compare_times(const void *a, const void *b)
 typedef struct {
   cudaEvent_t from, to;
   void *flush;  /* FLUSH_BYTES of device memory */
-  float *times; /* milliseconds of each repeat */
+  double *times; /* microseconds of each repeat */
 } stopwatch;
 
 /* After an error *w has to be closed as well. */
@@ -76,10 +76,9 @@ static macko_status median(stopwatch *w, const bench_contender *c, int k, int re
     if (!s) s = c->run(c, k, NULL, err);
     cudaEventRecord(w->to, NULL);
     if (!s) s = bench_cuda(cudaEventSynchronize(w->to), c->name, err);
-    if (i >= 0) cudaEventElapsedTime(&w->times[i], w->from, w->to);
+    if (!s && i >= 0) w->times[i] = bench_gpu_between(w->from, w->to);
   }
-  qsort(w->times, (size_t)repeats, sizeof *w->times, compare_times);
-  *us = 1e3 * w->times[repeats / 2];
+  if (!s) *us = bench_median(w->times, repeats);
   return s;
 }
 
@@ -315,7 +314,7 @@ static macko_status copy_ceiling(double *rate, macko_error *err)
   enum { TIMES = 11 };
   size_t bytes = (size_t)2 << 30;
   void *from = NULL, *to = NULL;
-  float times[TIMES] = {0};
+  double times[TIMES] = {0};
   cudaEvent_t start, stop;
   macko_status s = bench_cuda(cudaMalloc(&from, bytes), "memory to copy", err);
   if (!s) s = bench_cuda(cudaMalloc(&to, bytes), "memory to copy", err);
@@ -327,10 +326,9 @@ static macko_status copy_ceiling(double *rate, macko_error *err)
     s = bench_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, NULL), "copying", err);
     cudaEventRecord(stop, NULL);
     cudaEventSynchronize(stop);
-    if (i >= 0) cudaEventElapsedTime(&times[i], start, stop);
+    if (i >= 0) times[i] = bench_gpu_between(start, stop);
   }
-  qsort(times, TIMES, sizeof *times, compare_times);
-  *rate = 2 * (double)bytes / (1e-3 * times[TIMES / 2]);
+  *rate = 2 * (double)bytes / (1e-6 * bench_median(times, TIMES));
   cudaEventDestroy(start), cudaEventDestroy(stop);
   cudaFree(from), cudaFree(to);
   return s;

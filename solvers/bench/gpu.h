@@ -32,6 +32,9 @@ macko_status bench_open_petsc_gpu(const char *type, const macko_csr *csr, int k,
 
 double bench_gpu_now(void); /* seconds */
 
+/* Returns the microseconds between two events that are over. */
+double bench_gpu_between(cudaEvent_t from, cudaEvent_t to);
+
 /* Returns MACKO_OK, or fails with DEVICE and "what: " before CUDA's sentence. err may be NULL. */
 macko_status bench_cuda(cudaError_t error, const char *what, macko_error *err);
 

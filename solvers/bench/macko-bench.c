@@ -66,6 +66,14 @@ static void check_output(const char *path)
   if (bad) fprintf(stderr, "macko-bench: %s: %s\n", path, strerror(bad)), exit(2);
 }
 
+/* Does so for pictures, by the script that is written beside them. */
+static void check_pictures(const char *prefix)
+{
+  char script[1024];
+  snprintf(script, sizeof script, "%s.gnuplot", prefix);
+  check_output(script);
+}
+
 /* Opens and returns the device of that name; without a name a GPU where there is one, else the CPU. NULL after an error. */
 static const device *open_device(const char *name, bench_settings *settings, macko_error *err)
 {
@@ -219,6 +227,8 @@ static int run(request *r, char **arguments, int count)
   const char *for_cpu = r->settings.mkl ? "--mkl" : r->settings.cpu_time ? "--cpu-time" : NULL;
   if (for_cpu && r->where && !strcmp(r->where, "gpu"))
     return fprintf(stderr, "macko-bench: %s is for products on a CPU\n", for_cpu), 2;
+  /* A library that was asked for has to be there; one that nobody named may be left out. */
+  if (r->settings.mkl && bench_load_mkl(r->settings.mkl, &err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 2;
   /* --solve, and what is for products on a CPU, measure there where nothing is said. */
   const device *d = open_device(r->where || (!r->settings.solve && !for_cpu) ? r->where : "cpu", &r->settings, &err);
   if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
@@ -367,6 +377,7 @@ int main(int argc, char **argv)
   /* From here on the command line is right. */
   if (status >= 0) return free(r.table.all), status;
   if (r.json) check_output(r.json);
+  if (r.plot) check_pictures(r.plot);
   /* Results of several files are one table, as if measured together. */
   if (r.read) {
     FILE *tsv = r.tsv ? open_output(r.tsv) : NULL;

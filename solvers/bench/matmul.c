@@ -37,19 +37,12 @@ typedef struct {
   double dense[TYPES], native[TYPES]; /* microseconds of the dense product and of 2:4; NAN where there is no such product */
 } request;
 
-/* Compares two floats for qsort. */
-static int compare_times(const void *a, const void *b)
-{
-  const float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
 /* A few calls go before those that are timed, as the first ones load kernels. */
 macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), void *context, int repeats, double *us,
                          macko_error *err)
 {
   cudaEvent_t from = NULL, to = NULL;
-  float *times = calloc((size_t)repeats, sizeof *times);
+  double *times = calloc((size_t)repeats, sizeof *times);
   macko_status s = bench_cuda(times ? cudaEventCreate(&from) : cudaErrorMemoryAllocation, "an event", err);
   if (!s) s = bench_cuda(cudaEventCreate(&to), "an event", err);
   for (int i = -WARM_UP; !s && i < repeats; i++) {
@@ -57,10 +50,9 @@ macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), v
     s = run(context, err);
     cudaEventRecord(to, NULL);
     if (!s) s = bench_cuda(cudaEventSynchronize(to), "a product", err);
-    if (i >= 0) cudaEventElapsedTime(&times[i], from, to);
+    if (!s && i >= 0) times[i] = bench_gpu_between(from, to);
   }
-  if (!s) qsort(times, (size_t)repeats, sizeof *times, compare_times);
-  if (!s) *us = 1e3 * times[repeats / 2];
+  if (!s) *us = bench_median(times, repeats);
   if (from) cudaEventDestroy(from);
   if (to) cudaEventDestroy(to);
   free(times);

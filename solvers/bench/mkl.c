@@ -80,10 +80,13 @@ static void *open_library(const char *library)
 #ifdef MKL_DIR
   if (!library) library = MKL_DIR;
 #endif
+  /* The loader takes a name without a slash for one to look for in folders of its own. */
+  const char *here = library && !strchr(library, '/') ? "./" : "", *folder = library ? library : "", *slash = library ? "/" : "";
+  snprintf(path, sizeof path, "%s%s", here, folder);
   /* A path that is not there is tried as a folder, and so is not found in the end. */
-  if (library && !stat(library, &facts) && !S_ISDIR(facts.st_mode)) return dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+  if (library && !stat(library, &facts) && !S_ISDIR(facts.st_mode)) return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   for (int i = 0; !handle && i < 3; i++) {
-    snprintf(path, sizeof path, "%s%s%s", library ? library : "", library ? "/" : "", names[i]);
+    snprintf(path, sizeof path, "%s%s%s%s", here, folder, slash, names[i]);
     handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   }
   return handle;
@@ -98,28 +101,41 @@ static int find(const char *name, void *to)
   return found != NULL;
 }
 
-/* Loads the library once for the whole run. It is told to take 32-bit integers, and to be sequential where macko is. */
-static macko_status load(const char *library, macko_error *err)
+/* Finds all functions that are called here. Returns the first name that the library lacks, or NULL. */
+static const char *find_all(void)
+{
+  const struct {
+    const char *name;
+    void *to;
+  } all[] = {{"mkl_sparse_d_create_csr", &mkl.create_f64}, {"mkl_sparse_s_create_csr", &mkl.create_f32},
+             {"mkl_sparse_set_mv_hint", &mkl.hint}, {"mkl_sparse_set_mm_hint", &mkl.hint_several},
+             {"mkl_sparse_optimize", &mkl.optimize}, {"mkl_sparse_d_mv", &mkl.multiply_f64},
+             {"mkl_sparse_s_mv", &mkl.multiply_f32}, {"mkl_sparse_d_mm", &mkl.several_f64},
+             {"mkl_sparse_s_mm", &mkl.several_f32}, {"mkl_sparse_destroy", &mkl.destroy}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (!find(all[i].name, all[i].to)) return all[i].name;
+  return NULL;
+}
+
+/* The library is loaded once for the whole run. It is told to take 32-bit integers, and to be sequential where macko is. */
+macko_status bench_load_mkl(const char *library, macko_error *err)
 {
   int (*set_layer)(int);
   if (mkl.library) return MACKO_OK;
   mkl.library = open_library(library);
-  if (!mkl.library && library) return bench_fail(err, MACKO_UNSUPPORTED, "mkl: no libmkl_rt in %s (--mkl)", library);
+  if (!mkl.library && library)
+    return bench_fail(err, MACKO_UNSUPPORTED, "--mkl %s: neither libmkl_rt nor a folder that holds libmkl_rt.so.3, libmkl_rt.so.2 or "
+                      "libmkl_rt.so: %s", library, dlerror());
   if (!mkl.library) return bench_refuse(err, MACKO_UNSUPPORTED, "mkl", "libmkl_rt is not there (--mkl)");
   if (find("MKL_Set_Interface_Layer", &set_layer)) set_layer(LP64);
 #ifndef _OPENMP
   if (find("MKL_Set_Threading_Layer", &set_layer)) set_layer(SEQUENTIAL);
 #endif
-  if (find("mkl_sparse_d_create_csr", &mkl.create_f64) && find("mkl_sparse_s_create_csr", &mkl.create_f32) &&
-      find("mkl_sparse_set_mv_hint", &mkl.hint) && find("mkl_sparse_set_mm_hint", &mkl.hint_several) &&
-      find("mkl_sparse_optimize", &mkl.optimize) &&
-      find("mkl_sparse_d_mv", &mkl.multiply_f64) && find("mkl_sparse_s_mv", &mkl.multiply_f32) &&
-      find("mkl_sparse_d_mm", &mkl.several_f64) && find("mkl_sparse_s_mm", &mkl.several_f32) &&
-      find("mkl_sparse_destroy", &mkl.destroy))
-    return MACKO_OK;
+  const char *missing = find_all();
+  if (!missing) return MACKO_OK;
   dlclose(mkl.library);
   mkl.library = NULL;
-  return bench_refuse(err, MACKO_UNSUPPORTED, "mkl", "the library lacks the inspector-executor");
+  return bench_fail(err, MACKO_UNSUPPORTED, "%s%s: the library lacks %s", library ? "--mkl " : "mkl", library ? library : "", missing);
 }
 
 /* The arrays of *a are used as they are. Only inspection is timed as preparation. */
@@ -128,7 +144,7 @@ macko_status bench_open_mkl(const char *library, int k, const macko_csr *a, benc
   *m = (bench_method){.run = run, .close = close_method, .peer = 1, .name = "mkl"};
   if ((a->value_type != MACKO_F64 && a->value_type != MACKO_F32) || a->row_ptr_type != MACKO_I32 || a->col_type != MACKO_I32)
     return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "f64 and f32 with 32-bit indices only");
-  macko_status s = load(library, err);
+  macko_status s = bench_load_mkl(library, err);
   mkl_method *p = s ? NULL : calloc(1, sizeof *p);
   if (s) return s;
   if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");

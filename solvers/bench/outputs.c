@@ -1,4 +1,5 @@
 /* macko-bench: files that it must not write to. */
+#include "banner.h"
 #include "bench/bench.h"
 #include "common/output_file.h"
 #include "common/petsc_binary.h"
@@ -26,13 +27,13 @@ static int has_suffix_of_matrix(const char *path)
 static int is_matrix(const char *path)
 {
   struct stat facts;
-  unsigned char start[14] = {0};
+  unsigned char start[15] = {0};
   if (stat(path, &facts) || !S_ISREG(facts.st_mode) || !facts.st_size) return 0;
   FILE *f = fopen(path, "rb");
-  const size_t count = f ? fread(start, 1, sizeof start, f) : 0;
+  const size_t count = f ? fread(start, 1, sizeof start - 1, f) : 0;
   if (f) fclose(f);
   return has_suffix_of_matrix(path) || petsc_binary_starts(start, count) || !memcmp(start, "\x89MACKO\r\n", 8) ||
-         !memcmp(start, "\x1f\x8b", 2) || !strncasecmp((const char *)start, "%%MatrixMarket", sizeof start);
+         !memcmp(start, "\x1f\x8b", 2) || macko_is_banner((const char *)start);
 }
 
 /* Files are known by what they are, whatever name leads to them. */

@@ -1,6 +1,7 @@
 /* Arguments, errors and exit statuses of PETSc programs. */
 #include "common/program.h"
 #include "macko.h"
+#include "nearest.h"
 #include "common/output_file.h"
 #include "petscmacko.h"
 
@@ -94,6 +95,19 @@ static int Asked(int argc, char **argv, const char *const names[])
   return 0;
 }
 
+/* Says which option has two dashes, as those of other programs have: no part of PETSc would ask for it. Returns whether one has. */
+static int TwoDashes(const Program *program, int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++) {
+    const int name = (int)strcspn(argv[i], "=");
+    if (!IsOption(argv[i]) || argv[i][1] != '-') continue;
+    fprintf(stderr, "%s: the option %.*s is unknown: options have one dash here, as in %.*s; %s -help tells more\n", program->name,
+            name, argv[i], name - 1, argv[i] + 1, program->name);
+    return 1;
+  }
+  return 0;
+}
+
 /* Whether PETSc looks at an option only when it ends, or has looked before options were counted. */
 static int IsOfPETScItself(const char *name)
 {
@@ -117,6 +131,14 @@ static PetscErrorCode OptionsOfFiles(int argc, char **argv, PetscOptions *option
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Finds the option of the program's own that a name is near enough to; NULL if it is near to none. */
+static const char *NearOwn(const Program *program, const char *name)
+{
+  int count = 0;
+  while (program->options[count]) count++;
+  return macko_near_name(name, program->options, count);
+}
+
 /* Warns of options that nothing has asked for: a misspelt option would otherwise change nothing and say nothing. Those from the
    environment and from files that the command line does not name are passed over, as they may be meant for other programs. */
 static PetscErrorCode NameUnusedOptions(const Program *program, int argc, char **argv)
@@ -133,8 +155,10 @@ static PetscErrorCode NameUnusedOptions(const Program *program, int argc, char *
     PetscCall(PetscSNPrintf(option, sizeof option, "-%s", names[n]));
     PetscCall(PetscOptionsHasName(files, NULL, option, &given));
     for (int i = 1; i < argc; i++) given = (PetscBool)(given || (IsOption(argv[i]) && !strcasecmp(argv[i], option)));
-    if (given && !IsOfPETScItself(names[n]))
-      PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%s: nothing used the option -%s\n", program->name, names[n]));
+    if (!given || IsOfPETScItself(names[n])) continue;
+    const char *near = NearOwn(program, names[n]);
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%s: nothing used the option -%s%s%s\n", program->name, names[n],
+                           near ? "; the nearest is -" : "", near ? near : ""));
   }
   PetscCall(PetscOptionsLeftRestore(NULL, &count, &names, &values));
   PetscCall(PetscOptionsDestroy(&files));
@@ -173,26 +197,36 @@ static PetscErrorCode Run(const Program *program, const char *matrix, int argc, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Answers without PETSc, whose own help is hundreds of lines and comes with a matrix only, and whose version is another, and
+   refuses what cannot be run. Returns whether there is nothing more to do; *status is the exit status then. */
+static int Answered(const Program *program, int argc, char **argv, int count, const char *matrix, int *status)
+{
+  static const char *const help[] = {"-help", "-h", NULL}, *const version[] = {"-version", NULL};
+  static const char *const plain_help[] = {"--help", NULL}, *const plain_version[] = {"--version", NULL};
+  if (Asked(argc, argv, plain_version) || (count != 1 && Asked(argc, argv, version)))
+    return printf("%s ", program->name), *status = Print(program->name, MACKO_VERSION_STRING "\n"), 1;
+  if (Asked(argc, argv, plain_help) || (count != 1 && Asked(argc, argv, help)))
+    return *status = Print(program->name, program->help), 1;
+  *status = STATUS_BAD_INPUT;
+  if (TwoDashes(program, argc, argv)) return 1;
+  if (count == 0)
+    fprintf(stderr, "%s: no matrix: name the file before the options; %s -help tells more\n", program->name, program->name);
+  if (count > 1)
+    fprintf(stderr, "%s: %d matrices (the first is '%s'): one at a time; %s\n", program->name, count, matrix, program->second);
+  return count != 1;
+}
+
 /* PETSc's handler of signals is left out: it would report the end of `macko-solve ... | head` as a crash, and it calls MPI_Abort,
  * which allocates memory, so that a signal within malloc, as of a terminal that is closed while a matrix is read, would leave the
  * program waiting for itself for ever. */
 int ProgramMain(const Program *program, int argc, char **argv)
 {
-  static const char *const help[] = {"-help", "--help", "-h", NULL}, *const version[] = {"-version", "--version", NULL};
   const char *matrix = NULL;
   Failure failure = {program->name, PETSC_FALSE};
   PetscErrorCode error;
-  int status = STATUS_BAD_INPUT, count = FindMatrix(argc, argv, &matrix);
+  int status, count = FindMatrix(argc, argv, &matrix);
 
-  if (count != 1) { /* answered without PETSc, whose own help is hundreds of lines */
-    if (Asked(argc, argv, version)) return printf("%s ", program->name), Print(program->name, MACKO_VERSION_STRING "\n");
-    if (Asked(argc, argv, help)) return Print(program->name, program->help);
-    if (count == 0)
-      fprintf(stderr, "%s: no matrix: name the file before the options; %s -help tells more\n", program->name, program->name);
-    else
-      fprintf(stderr, "%s: %d matrices (the first is '%s'): one at a time; %s\n", program->name, count, matrix, program->second);
-    return status;
-  }
+  if (Answered(program, argc, argv, count, matrix, &status)) return status;
   if (PetscOptionsSetValue(NULL, "-no_signal_handler", NULL) || PetscInitialize(&argc, &argv, NULL, program->help)) return status;
   if (PetscPushErrorHandler(PrintSentence, &failure)) return status;
   error = Run(program, matrix, argc, argv, &status);

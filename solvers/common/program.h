@@ -15,6 +15,7 @@ enum { STATUS_FINE = 0, STATUS_BAD_INPUT = 1, STATUS_NOT_CONVERGED = 2 };
 typedef struct {
   const char *name, *help;
   const char *second; /* what to say to someone who names two files */
+  const char *const *options; /* the program's own, without dash; a list that NULL ends */
   PetscErrorCode (*run)(const char *matrix, int *status); /* the work; *status is one of those above */
 } Program;
 

@@ -2,10 +2,12 @@
 #include "common/binsparse.h"
 #include "common/matrix_file.h"
 #include "common/npz.h"
+#include "common/option.h"
 #include "common/output_file.h"
 #include "common/petsc_binary.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,7 @@ static const char help[] = "usage: macko-convert IN OUT [--to KIND] [--OPTION CH
 typedef struct {
   const char *in, *out, *kind; /* kind: what to write, one of those that is_kind knows */
   macko_options options;       /* how a .macko file is encoded */
-  const char *asked; /* the last option for .macko files, NULL: none */
+  const char *asked; /* the name of the last option for .macko files, NULL: none */
 } request;
 
 /* ---- writing ---- */
@@ -132,73 +134,71 @@ static const char *kind_of(const char *path)
   return NULL;
 }
 
-/* Whether a name is among so many. */
-static int is_among(const char *name, const char *const *names, size_t count)
-{
-  for (size_t i = 0; i < count; i++)
-    if (!strcmp(name, names[i])) return 1;
-  return 0;
-}
-
 /* Whether --to knows the name. */
 static int is_kind(const char *name)
 {
   static const char *const kinds[] = {"mtx", "npz", "bsp", "petsc", "macko"};
-  return is_among(name, kinds, sizeof kinds / sizeof *kinds);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (!strcmp(name, kinds[i])) return 1;
+  return 0;
 }
 
-/* Whether an option has that name. */
-static int is_option(const char *name)
+/* Takes an option of .macko files. Returns -1 to go on, else the exit status. */
+static int take_encoding(request *r, const char *name, const char *choice)
 {
-  static const char *const options[] = {
-#define MACKO_OPTION(field, LIST, usual, reader, help) #field,
-#include "options.def"
-    "to"};
-  return is_among(name, options, sizeof options / sizeof *options);
-}
-
-/* Takes --NAME VALUE or --NAME=VALUE, `value` being the next argument or NULL. Returns 0, and *used is how many arguments that
- * took, or an exit status. All names but `to` are the library's, so that new options need no change here. */
-static int take_option(request *r, const char *argument, const char *value, int *used)
-{
-  char name[64];
   macko_error err;
-  const char *equals = strchr(argument, '=');
-  /* The name lies between the dashes and the equals sign, if there is one. */
-  snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - argument) - 2 : 63, argument + 2);
-  if (equals) value = equals + 1;
-  if (!value) return is_option(name) ? usage(argument, " needs a value") : usage("unknown option ", argument);
-  *used = equals ? 1 : 2;
-  if (!strcmp(name, "to")) return r->kind = value, is_kind(value) ? 0 : usage("--to is mtx, npz, bsp, petsc or macko, not ", value);
-  r->asked = argument;
-  if (!macko_options_set(&r->options, name, value, &err)) return 0;
+  r->asked = name;
+  if (!macko_options_set(&r->options, name, choice, &err)) return -1;
   fprintf(stderr, "macko-convert: %s\n", err.text);
   return 2;
+}
+
+/* Takes options, which may stand before and behind the files; most are the library's, so that new ones need no change here. Returns
+ * -1 to go on, else the exit status. */
+static int take_options(int argc, char **argv, request *r)
+{
+  /* Each has a number of its own, or getopt_long would take one that may be one of two for the first of them. */
+  enum {
+    BEFORE = UCHAR_MAX,
+#define MACKO_OPTION(field, LIST, usual, reader, help) OPTION_##field,
+#include "options.def"
+  };
+  static const struct option known[] = {
+#define MACKO_OPTION(field, LIST, usual, reader, help) {#field, required_argument, NULL, OPTION_##field},
+#include "options.def"
+    {"to", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
+  int bad = -1;
+  opterr = 0; /* the sentences are ours */
+  for (int c, at = 0; bad < 0 && (c = getopt_long(argc, argv, ":h", known, &at)) != -1;)
+    switch (c) {
+    case 't': r->kind = optarg; break;
+    case 'h': return fputs(help, stdout), output_printed("macko-convert");
+    case 'v': return puts("macko-convert " MACKO_VERSION_STRING), output_printed("macko-convert");
+    case '?': case ':': return option_refuse("macko-convert", c, argv, known);
+    default: bad = take_encoding(r, known[at].name, optarg);
+    }
+  return bad;
 }
 
 /* Takes the command line apart. Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, request *r)
 {
-  for (int i = 1, used, bad; i < argc; i += used) {
-    used = 1;
-    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return fputs(help, stdout), output_printed("macko-convert");
-    if (!strcmp(argv[i], "--version")) return puts("macko-convert " MACKO_VERSION_STRING), output_printed("macko-convert");
-    if (!strncmp(argv[i], "--", 2)) {
-      if ((bad = take_option(r, argv[i], argv[i + 1], &used))) return bad;
-    } else if (argv[i][0] == '-' && argv[i][1]) return usage("unknown option ", argv[i]);
-    else if (!r->in) r->in = argv[i];
-    else if (!r->out) r->out = argv[i];
-    else return usage("a third file: ", argv[i]);
-  }
+  const int bad = take_options(argc, argv, r), files = argc - optind;
+  if (bad >= 0) return bad;
+  if (files > 2) return usage("a third file: ", argv[optind + 2]);
+  if (r->kind && !is_kind(r->kind)) return usage("--to is mtx, npz, bsp, petsc or macko, not ", r->kind);
   /* Nothing is read before the whole command line is right. */
-  if (!r->in || !r->out) return usage("two files are needed: IN and OUT", "");
+  if (files < 2) return usage("two files are needed: IN and OUT", "");
+  r->in = argv[optind], r->out = argv[optind + 1];
   if (!r->kind) r->kind = kind_of(r->out);
   if (!r->kind) return usage("OUT should end in .mtx, .mtx.gz, .npz, .bsp.h5, .petsc or .macko, or --to say what it is: ", r->out);
   /* The library writes these, and only files, so that one named - would be made. */
   if (!strcmp(r->out, "-") && (!strcmp(r->kind, "mtx") || !strcmp(r->kind, "macko")))
     return usage(r->kind, " is not written to standard output: OUT has to be a file");
-  if (r->asked && strcmp(r->kind, "macko")) return usage(r->asked, " is for .macko files");
-  return -1;
+  if (output_is_same(r->out, r->in))
+    return fprintf(stderr, "macko-convert: %s: is read, too, so it is not written\n", r->out), 2;
+  if (!r->asked || !strcmp(r->kind, "macko")) return -1;
+  return fprintf(stderr, "macko-convert: --%s is for .macko files; --help tells more\n", r->asked), 2;
 }
 
 /* Options are checked together before anything is read: some of them do not go with others. */

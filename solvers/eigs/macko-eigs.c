@@ -140,7 +140,7 @@ static PetscErrorCode Find(const char *path, int *status)
   PetscCall(MatGetSize(a.A, &r.rows, &r.cols));
   PetscCall(FileOption("-b", second, &given));
   if (given) PetscCall(PrepareSecond(r.second = second, &r, &b, &r.read, &r.encode));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-singular", &r.singular));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-singular", &r.singular, NULL));
   PetscCheck(!given || !r.singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-singular and -b do not go together");
   /* A matrix that is not square has no eigenvalues. */
   r.singular = (PetscBool)(r.singular || r.rows != r.cols);
@@ -177,6 +177,7 @@ static PetscErrorCode Run(const char *path, int *status)
 /* The third member is for someone who names two files. */
 int main(int argc, char **argv)
 {
-  static const Program program = {"macko-eigs", help, "-b MATRIX names the second of a generalized problem", Run};
+  static const char *const options[] = {"b", "json", "left_vectors", "singular", "vectors", NULL};
+  static const Program program = {"macko-eigs", help, "-b MATRIX names the second of a generalized problem", options, Run};
   return ProgramMain(&program, argc, argv);
 }

@@ -5,6 +5,7 @@
 
 #include "info/info.h"
 
+#include "banner.h"
 #include "common/binsparse.h"
 #include "common/json.h"
 #include "common/petsc_binary.h"
@@ -12,7 +13,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #if HAVE_ZLIB
 #include <zlib.h>
@@ -66,63 +66,31 @@ static int64_t dense_entries(int64_t nrows, int64_t ncols)
   return ncols && nrows > INT64_MAX / ncols ? INT64_MAX : nrows * ncols;
 }
 
-/* Returns the entries that a dense file of n rows and columns stores of a symmetric matrix or, without those of the diagonal, of a
- * skew-symmetric one. One of n and the number next to it is even, and is halved first. */
-static int64_t triangle_entries(int64_t n, int skew)
-{
-  const int64_t next = skew ? n - 1 : n + 1;
-  return n % 2 ? dense_entries(n, next / 2) : dense_entries(n / 2, next);
-}
-
-/* Whether `word` is one of the words of a list that NULL ends, in any case. */
-static int is_among(const char *word, const char *const list[])
-{
-  for (int i = 0; list[i]; i++)
-    if (!strcasecmp(word, list[i])) return 1;
-  return 0;
-}
-
-/* Refuses a banner that is not of a Matrix Market file which macko_read takes. */
-static macko_status check_banner(const char *path, char words[4][24], macko_error *err)
-{
-  static const char *const lists[4][6] = {{"matrix"}, {"coordinate", "array"}, {"real", "double", "integer", "pattern", "complex"},
-                                          {"general", "symmetric", "skew-symmetric", "hermitian"}};
-  static const char *const names[4] = {"object", "format", "field", "symmetry"};
-  for (int i = 0; i < 4; i++)
-    if (!is_among(words[i], lists[i]))
-      return matrix_file_fail(err, MACKO_PARSE, path, "the banner's %s cannot be '%s'", names[i], words[i]);
-  if (!strcasecmp(words[2], "complex") || !strcasecmp(words[3], "hermitian"))
-    return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "the values are complex; macko stores real matrices");
-  return MACKO_OK;
-}
-
 /* Reads the banner, which is in `line`, the comments and the line of sizes. A dense file (array) stores all entries and says no
  * number of them. `line` has room for LINE bytes and is overwritten. */
 static macko_status read_matrix_market(const char *path, gzFile f, char *line, file_head *h, macko_error *err)
 {
-  char words[4][24] = {""}, more[2] = "";
-  const char *const format = words[1], *const field = words[2], *const symmetry = words[3];
+  macko_banner banner;
+  char why[MACKO_BANNER_SENTENCE], more[2] = "";
   long long sizes[3] = {0};
-  if (sscanf(line, "%*s %23s %23s %23s %23s %1s", words[0], words[1], words[2], words[3], more) != 4)
-    return matrix_file_fail(err, MACKO_PARSE, path, "the banner of a Matrix Market file has five words");
-  macko_status s = check_banner(path, words, err);
-  if (s) return s;
+  macko_status s = macko_read_banner(line, &banner, why);
+  if (s) return matrix_file_fail(err, s, path, "%s", why);
   /* Comments begin with a percent sign, and blank lines may stand among them. */
   do
     if (!read_line(f, line)) return matrix_file_fail(err, MACKO_PARSE, path, "ends before the line of sizes");
   while (line[strspn(line, " \t")] == '%' || !line[strspn(line, " \t\r\n")]);
   /* Only a sparse file says how many entries it has. */
-  const int array = !strcasecmp(format, "array");
+  const int array = banner.layout == MACKO_ARRAY;
   const int count = sscanf(line, "%lld %lld %lld %1s", &sizes[0], &sizes[1], &sizes[2], more);
   if (count != (array ? 2 : 3) || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
     return matrix_file_fail(err, MACKO_PARSE, path, "'%.40s' is no line of sizes", strtok(line, "\r\n"));
-  snprintf(h->kind, sizeof h->kind, "Matrix Market %s %s %s", format, field, symmetry);
-  h->one_triangle = strcasecmp(symmetry, "general") != 0;
+  macko_describe_banner(&banner, h->kind, sizeof h->kind);
+  h->one_triangle = banner.symmetry != MACKO_GENERAL;
   h->nrows = sizes[0], h->ncols = sizes[1], h->stored = sizes[2];
   if (h->one_triangle && sizes[0] != sizes[1])
-    return matrix_file_fail(err, MACKO_PARSE, path, "a %s matrix is square, not %lld x %lld", symmetry, sizes[0], sizes[1]);
-  if (array && h->one_triangle) h->stored = triangle_entries(sizes[0], !strcasecmp(symmetry, "skew-symmetric"));
-  else if (array) h->stored = dense_entries(sizes[0], sizes[1]);
+    return matrix_file_fail(err, MACKO_PARSE, path, "a %s matrix is square, not %lld x %lld",
+                            macko_banner_name(macko_banner_symmetries, banner.symmetry), sizes[0], sizes[1]);
+  if (array && !macko_count_array(banner.symmetry, sizes[0], sizes[1], &h->stored)) return refuse_sizes(path, line, err);
   return is_countable(h) ? MACKO_OK : refuse_sizes(path, line, err);
 }
 
@@ -174,7 +142,7 @@ static macko_status read_text(const char *path, file_head *h, macko_error *err)
   if (there && !strncmp(line, "\xef\xbb\xbf", 3)) memmove(line, line + 3, strlen(line + 3) + 1);
   if (!there)
     s = matrix_file_fail(err, MACKO_PARSE, path, "no header can be read: the gzip data is cut short, damaged or of nothing");
-  else if (!strncasecmp(line, "%%MatrixMarket", 14)) s = read_matrix_market(path, f, line, h, err);
+  else if (macko_is_banner(line)) s = read_matrix_market(path, f, line, h, err);
   else s = read_harwell_boeing(path, f, line, h, err);
   gzclose(f);
   return s;

@@ -335,6 +335,7 @@ static PetscErrorCode Run(const char *path, int *status)
 /* The third member is for someone who names two files. */
 int main(int argc, char **argv)
 {
-  static const Program program = {"macko-solve", help, "-rhs FILE names a right-hand side", Run};
+  static const char *const options[] = {"json", "rhs", "solution", NULL};
+  static const Program program = {"macko-solve", help, "-rhs FILE names a right-hand side", options, Run};
   return ProgramMain(&program, argc, argv);
 }

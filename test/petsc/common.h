@@ -75,6 +75,9 @@ const char *difference_with(Mat A, Mat P, Mat like);
 /* Fails unless every product of A agrees with that of the plain matrix P within twice the bound of one product. */
 void assert_same_products(Mat A, Mat P, const char *when);
 
+/* X x = Y x for a random x, but for rounding; sentences name what was made by which number. */
+void assert_same_action(Mat X, Mat Y, const char *what, int which);
+
 /* Fails unless X is Y, both of any type, up to that part of Y's norm. */
 void assert_same_entries(Mat X, Mat Y, double tolerance, const char *when);
 

@@ -182,6 +182,24 @@ void assert_same_products(Mat A, Mat P, const char *when)
   ck_assert_msg(!why, "%s: %s", when, why);
 }
 
+void assert_same_action(Mat X, Mat Y, const char *what, int which)
+{
+  Vec       x, y, expected;
+  PetscReal norm, difference;
+  OK(MatCreateVecs(Y, &x, &expected));
+  OK(MatCreateVecs(X, NULL, &y));
+  OK(VecSetRandom(x, NULL));
+  OK(MatMult(Y, x, expected));
+  OK(MatMult(X, x, y));
+  OK(VecNorm(expected, NORM_2, &norm));
+  OK(VecAXPY(y, -1, expected));
+  OK(VecNorm(y, NORM_2, &difference));
+  ASSERT_ALL(norm > 0 && difference <= 1e-13 * norm, "%s %d differs by %g of %g", what, which, (double)difference, (double)norm);
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(VecDestroy(&expected));
+}
+
 /* ---- entries ---- */
 
 void assert_same_entries(Mat X, Mat Y, double tolerance, const char *when)

@@ -123,9 +123,18 @@ refused 2 "two files are needed" a.mtx
 refused 2 "--layout is for .macko files" a.mtx c.mtx --layout row
 refused 2 'layout "rwo" is unknown; the nearest is "row"' a.mtx old.macko --layout rwo
 refused 2 "format csr has no layout row" a.mtx old.macko --format csr --layout row
-refused 2 'option "frmat" is unknown; the nearest is "format"' a.mtx old.macko --frmat csr
-refused 2 "needs a value" a.mtx old.macko --format
-refused 2 "unknown option --versio" --versio
+for option in "--frmat" "--frmat csr" "--frmat=csr"; do
+  refused 2 "the option ${option%%[ =]*} is unknown; the nearest is --format; --help tells more" a.mtx old.macko $option
+done
+refused 2 "the option -format is unknown; the nearest is --format" a.mtx old.macko -format csr
+refused 2 "the option -q is unknown" --format=csr -qx a.mtx old.macko
+refused 2 "the option --va may be --values or --variant" a.mtx old.macko --va raw
+refused 2 "--format needs a value" a.mtx old.macko --format
+refused 2 "--help takes no value, and was given 3" --help=3
+refused 2 "the option --versoin is unknown; the nearest is --version" --versoin
+# An option may be cut short, and what begins with a dash is a file behind two of them.
+run --form csr a.mtx --to=macko -- -c.macko
+grep -q "^-c.macko: .*format csr" text || fail "an option cut short: $(cat text)"
 for kind in mtx macko; do refused 2 "$kind is not written to standard output" a.mtx - --to $kind; done
 [ ! -e - ] || fail "a file named - is there"
 refused 1 "none.mtx: cannot be opened" none.mtx old.macko

@@ -104,6 +104,9 @@ known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
 on_ranks 0 "$dir/laplace.mtx" -singular -svd_nsv 3 -mat_type macko
 known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
 
+expect 0 $eigs "$dir/laplace.mtx" -singular no
+grep -q "^problem *symmetric eigenvalues" "$dir/text" || fail "-singular no asks for singular values"
+
 # More than there is, and nothing but zeros.
 expect 1 $eigs "$dir/laplace.mtx" -eps_nev 51
 grep -q "eps_nev 51: a matrix of order 50 has no more than 50 eigenvalues" "$dir/text" || fail "51 eigenvalues of order 50"

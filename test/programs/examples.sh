@@ -16,6 +16,10 @@ rm -f lanczos-test.mtx
 # (3 * 30 - 2)^3 nonzeros.
 text=$(examples/rows 30) || fail "rows: $text"
 echo "$text" | grep -q "^681472 nonzeros" && echo "$text" | grep -q "^rows that differ from the stencil: 0$" || fail "rows: $text"
+for n in -5 x 0 3x 99999999999; do
+  text=$(examples/rows $n 2>&1) && fail "rows takes $n: $text"
+  [ "$text" = "usage: rows [N], a grid of N x N x N points" ] || fail "rows $n: $text"
+done
 # On a GPU a layer is multiplied in ten ways, none of which is further off than e4m3 may be.
 if [ -x examples/linear ]; then
   text=$(examples/linear 96 192 40 2>&1)

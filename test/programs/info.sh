@@ -135,24 +135,40 @@ grep -q '7 x 7, 7 entries' text || fail "a long comment: $(cat text)"
 printf '\357\273\277%%%%MatrixMarket matrix coordinate real general\r\n  %% a comment\r\n\r\n7 7 7\r\n' >marked.mtx
 run --dry-run marked.mtx
 grep -q '7 x 7, 7 entries' text || fail "a byte order mark, an indented comment: $(cat text)"
+# Some writers leave out one of the two percent signs.
+printf '%%MatrixMarket matrix coordinate real general\n7 7 1\n1 1 1\n' >one-sign.mtx
+for how in "" --dry-run; do
+  run $how one-sign.mtx
+  grep -q '^size *7 x 7' text || fail "a banner with one percent sign: $(cat text)"
+done
 # What is no header is refused, and told.
 banner() { printf '%%%%MatrixMarket %s\n%s\n' "$1" "${2:-2 2 1}" >banner.mtx; }
-banner 'matrix coordinate real symetric'
 # What a file holds counts, not its name.
 cp header.mtx named.npz
 run --dry-run named.npz
 grep -q '30 x 30, 1000 entries stored' text || fail "a text that is named as an archive: $(cat text)"
 tar cf archive.mtx header.mtx && gzip -c archive.mtx >archive.mtx.gz
 for name in archive.mtx archive.mtx.gz; do refused 1 "$name: an archive has to be unpacked" --dry-run $name; done
-refused 1 "banner.mtx: the banner's symmetry cannot be 'symetric'" --dry-run banner.mtx
-banner 'matrix coordinate unsigned-integer general'
-refused 1 "banner.mtx: the banner's field cannot be 'unsigned-integer'" --dry-run banner.mtx
+# The banner is refused in the words of macko_read, which has the number of the line before them.
+for words in "coordinate real symetric: the banner's symmetry is 'symetric', none of general, symmetric, skew-symmetric, hermitian" \
+  "coordinate unsigned-integer general: the banner's field is 'unsigned-integer', none of real, double, integer, pattern, complex" \
+  "dense real general: the banner's format is 'dense', none of coordinate, array" "array real: the banner ends before the symmetry" \
+  "coordinate real general more words: 'more words' follows the banner's symmetry" "coordinate complex general: the values are complex" \
+  "coordinate real hermitian: the values are complex; macko stores real matrices" \
+  "array pattern general: a pattern can be neither an array nor skew-symmetric" \
+  "coordinate pattern skew-symmetric: a pattern can be neither an array nor skew-symmetric"; do
+  banner "matrix ${words%%:*}"
+  refused 1 "banner.mtx: ${words#*: }" --dry-run banner.mtx
+  refused 1 "banner.mtx:1: ${words#*: }" banner.mtx
+done
 banner 'matrx coordinate real general'
-refused 1 "banner.mtx: the banner's object cannot be 'matrx'" --dry-run banner.mtx
-banner 'matrix coordinate real general more'
-refused 1 "banner.mtx: the banner of a Matrix Market file has five words" --dry-run banner.mtx
-banner 'matrix coordinate complex general'
-refused 1 "banner.mtx: the values are complex; macko stores real matrices" --dry-run banner.mtx
+refused 1 "banner.mtx: the banner's object is 'matrx', none of matrix" --dry-run banner.mtx
+# Any case will do, and double is another word for real.
+printf '%%%%MatrixMarket MATRIX Coordinate DOUBLE Symmetric\n2 2 1\n1 1 1\n' >banner.mtx
+for how in "" --dry-run; do
+  run $how banner.mtx
+  grep -qx 'banner.mtx: Matrix Market coordinate real symmetric' text || fail "the kind of a banner in capitals: $(head -1 text)"
+done
 banner 'matrix coordinate real general' '2 2 1 7'
 refused 1 "banner.mtx: '2 2 1 7' is no line of sizes" --dry-run banner.mtx
 banner 'matrix coordinate real symmetric' '2 3 1'
@@ -258,6 +274,8 @@ done
 refused 2 "macko-info: the option --jsno is unknown; the nearest is --json; --help tells more" --jsno square.mtx
 refused 2 "macko-info: --json takes no value, and was given 3" --json=3 square.mtx
 refused 2 "macko-info: the option -q is unknown" -q square.mtx
+refused 2 "macko-info: the option -json is unknown; the nearest is --json" -json square.mtx
+refused 2 "macko-info: the option -dry-run is unknown; the nearest is --dry-run" square.mtx -dry-run
 refused 2 "macko-info: -o needs a value" square.mtx -o
 [ "$(wc -l <text)" = 1 ] || fail "not one sentence: $(cat text)"
 

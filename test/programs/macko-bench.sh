@@ -209,6 +209,8 @@ for words in "right.bin: column 4 at entry 2 of row 2 is outside 0..3" "left.bin
 done
 expect 2 $bench --repeet 3 27-point:4
 grep -q "^macko-bench: the option --repeet is unknown; the nearest is --repeat; --help tells more$" "$dir/text" || fail "the nearest option"
+expect 2 $bench --m . 27-point:4
+grep -q "^macko-bench: the option --m may be --mkl or --matmul; --help tells more$" "$dir/text" || fail "an option that may be one of two"
 expect 2 $bench 27-point:4 --repeat
 grep -q "^macko-bench: --repeat needs a value" "$dir/text" && [ "$(wc -l <"$dir/text")" = 1 ] || fail "an option without its value"
 expect 2 $bench --encodings slic.raw 27-point:4
@@ -219,8 +221,20 @@ expect 1 $bench absent.mtx
 grep -q 'absent.mtx: no such file, and no generated matrix$' "$dir/text" || fail "a file is no misspelt matrix"
 expect 1 $bench tetra:8:3:mortn
 grep -q 'option mortn is none of .*; the nearest is morton$' "$dir/text" || fail "the nearest order"
-$bench --device cpu --repeat 1 --encodings csr --mkl "$dir/none" rmat:5 >"$dir/text" 2>&1
-grep -qE "mkl left out: .*($dir/none|without)" "$dir/text" || fail "the folder of --mkl is not named"
+# A library that was asked for and cannot be loaded is no notice beside a table, but the end before anything is measured.
+: >"$dir/no-library"
+for path in "$dir/none" "$dir/empty" "$dir/no-library"; do
+  expect 2 $bench --repeat 1 --encodings csr --mkl "$path" --tsv "$dir/mkl.tsv" rmat:5
+  grep -qF "macko-bench: --mkl $path: neither libmkl_rt nor a folder that holds libmkl_rt.so" "$dir/text" || fail "what --mkl looked for"
+  [ "$(wc -l <"$dir/text")" = 1 ] && [ ! -e "$dir/mkl.tsv" ] || fail "something is measured without the library of --mkl"
+done
+if [ -e .libs/libmacko.so ]; then
+  expect 2 $bench --repeat 1 --encodings csr --mkl .libs/libmacko.so rmat:5
+  grep -qF "macko-bench: --mkl .libs/libmacko.so: the library lacks mkl_sparse_d_create_csr" "$dir/text" || fail "a library that is not oneMKL"
+  # A name without a folder is a file of this one, as every path is, and none that the loader finds elsewhere.
+  (cd .libs && expect 2 $bench --repeat 1 --encodings csr --mkl libmacko.so rmat:5) || exit 1
+  grep -qF "macko-bench: --mkl libmacko.so: the library lacks" "$dir/text" || fail "a library in the folder at hand"
+fi
 $bench --device cpu --repeat 1 --encodings csr --tsv "$dir/whole.tsv" rmat:5 >"$dir/text" 2>&1
 head -c 150 "$dir/whole.tsv" >"$dir/part.tsv"
 expect 2 $bench --from "$dir/part.tsv"
@@ -256,6 +270,11 @@ for words in "pattern:64x64: pattern needs a number" "5-point:20abc: '20abc' is 
 done
 expect 2 $bench --from "$dir/absent.tsv"
 grep -q "absent.tsv" "$dir/text" || fail "which file"
+expect 2 $bench --from "$dir"
+grep -qxF "macko-bench: $dir: Is a directory" "$dir/text" || fail "a folder for a table"
+: >"$dir/no.tsv"
+expect 2 $bench --from "$dir/no.tsv"
+grep -qxF "macko-bench: $dir/no.tsv: the file is empty" "$dir/text" || fail "an empty table"
 expect 2 $bench --from "$dir/gpu.tsv" 27-point:4
 for option in "--vectors 3" --cpu-time "--mkl ." "--encodings csr" "--solve 2" "--repeat 3" "--device cpu"; do
   expect 2 $bench --from "$dir/gpu.tsv" $option

@@ -56,6 +56,10 @@ for option in -vectors -json; do
 done
 cmp -s "$T" "$dir/in.mtx" && cmp -s "$dir/rhs.mtx" "$dir/rhs.before" || fail "a file that is read was written over"
 
+for out in "$dir/in.mtx" "$dir/in.link.mtx"; do
+  refused 2 "in.*mtx: is read, too, so it is not written" solvers/macko-convert "$dir/in.mtx" "$out"
+  cmp -s "$T" "$dir/in.mtx" || fail "macko-convert wrote over what it reads"
+done
 full $bench --device cpu --repeat 1 --encodings csr 27-point:4
 full $bench --help
 for program in solvers/macko-convert solvers/macko-info; do
@@ -74,13 +78,15 @@ $bench --device cpu --repeat 1 --encodings csr 27-point:4 27-point:5 2>"$dir/err
 # A place that cannot be written to, or a wrong word, is refused before hours of measuring.
 refused 2 "nowhere/x.json: No such file" $bench --device cpu --json "$dir/nowhere/x.json" 27-point:4
 [ -s "$dir/out" ] && fail "measured before the place of the JSON was looked at"
+refused 2 "nowhere/x.gnuplot: No such file" $bench --device cpu --repeat 1 --encodings csr --plot "$dir/nowhere/x" 27-point:4
+[ -s "$dir/out" ] && fail "measured before the place of the pictures was looked at"
 echo old >"$dir/old.json"
 refused 2 "--repeat wants a positive number, not 3x" $bench --device cpu --repeat 3x --json "$dir/old.json" 27-point:4
 refused 2 '"nonsense" is unknown' $bench --device cpu --encodings csr,nonsense 27-point:4
 refused 2 '"nonsense" is unknown' $bench --device cpu --encodings csr.nonsense 27-point:4
 refused 1 "absent.mtx: no such file, and no generated matrix" $bench --device cpu --json "$dir/old.json" "$dir/absent.mtx"
 # No output is an input, whatever leads to it, or another output.
-cp "$T" "$dir/in.mtx" && cp "$T" "$dir/in" && ln -s in "$dir/leads" && echo plain >"$dir/table" && mkdir "$dir/sub" || fail "no inputs"
+cp "$T" "$dir/in.mtx" && cp "$T" "$dir/in" && sed 's/^%%/%/' "$T" >"$dir/one-sign" && ln -s in "$dir/leads" && echo plain >"$dir/table" && mkdir "$dir/sub" || fail "no inputs"
 $bench --device cpu --repeat 1 --encodings csr --tsv "$dir/rows.tsv" 27-point:4 >"$dir/out" 2>"$dir/err" || fail "no table to read"
 kept() { cmp -s "$T" "$dir/in.mtx" && cmp -s "$T" "$dir/in" && grep -q ^matrix "$dir/rows.tsv" || fail "an input is gone: $*"; }
 for option in --tsv --json; do
@@ -90,6 +96,7 @@ for option in --tsv --json; do
   kept "$option through a link"
   refused 2 "is a matrix, so it is not written over; is the value of $option missing" $bench --device cpu --repeat 1 $option "$dir/in"
   kept "$option without a value"
+  refused 2 "is a matrix, so it is not written over" $bench --device cpu --repeat 1 $option "$dir/one-sign"
   refused 2 "is read, too, so it is not written" $bench --from "$dir/rows.tsv" $option "$dir/rows.tsv"
   kept "$option of --from"
 done

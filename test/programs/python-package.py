@@ -107,6 +107,10 @@ for wrong, kind in ((lambda: a @ numpy.ones(n + 1), ValueError), (lambda: a @ (1
                     (lambda: macko.encode(([0, 1], [0], [1.0]), (1, 2), index_base=2**32), ValueError),
                     (lambda: macko.encode(([0, 1], [0], [1.0]), (1, 2, 3)), ValueError),
                     (lambda: macko.encode(([0, 1], [0], [1.0]), (1, 2.5)), TypeError),
+                    # What has more than is looked at.
+                    (lambda: macko.encode(([0, 1], [0], [[1.0], [2.0]]), (1, 2)), ValueError),
+                    (lambda: macko.encode(([0, 1], [[0], [1]], [1.0]), (1, 2)), ValueError),
+                    (lambda: a.multiply(3), ValueError), (lambda: a @ numpy.ones((n, 2, 2)), ValueError),
                     # What C would read up to the first NUL only: the file is there, the option is one.
                     (lambda: macko.read(matrix_file + "\0.mtx"), ValueError), (lambda: macko.read(matrix_file.encode() + b"\0"), ValueError),
                     (lambda: macko.read(pathlib.Path(matrix_file + "\0")), ValueError), (lambda: macko.encode(s, format="csr\0x"), ValueError),
@@ -128,6 +132,24 @@ del first
 gc.collect()
 assert (made.arrays()[2] == 2 * s.data).all()
 refuses("a macko.Matrix cannot be pickled", pickle.dumps, made)
+assert (a.multiply(numpy.ones(n), alpha=numpy.array(2.0)) == a.multiply(numpy.ones(n), alpha=numpy.float32(2))).all()
+assert macko.encode(([0], [], []), (0, 3)).shape == (0, 3)
+for wrong in (s.toarray(), [[1, 2], [3, 4]], None, matrix_file, ([0, 1], [0]), ([0, 1], [0], [1.0], 0)):
+    refuses("a matrix of scipy.sparse or (row_ptr, cols, values) is needed, not ", macko.encode, wrong, (1, 2))
+    refuses("a matrix of scipy.sparse or (row_ptr, cols, values) is needed, not ", macko.predict, wrong)
+refuses("shape is 5, not (rows, columns)", macko.encode, ([0, 1], [0], [1.0]), 5)
+refuses("values of type object", macko.encode, ([0, 1], [0], numpy.array([None])), (1, 2))
+refuses("x is a csr_matrix, and products are with arrays", a.multiply, s)
+refuses("x is a Matrix, and products are with arrays", lambda: a @ a)
+refuses("alpha is '2', not a real number", lambda: a.multiply(numpy.ones(n), alpha="2"))
+refuses("beta is 2j, not a real number", lambda: a.multiply(numpy.ones(n), beta=2j, y=numpy.ones(n)))
+try:
+    macko.encode(([0, 1], [0], [1.0]), (1, 2), index_base=-1)
+except ValueError as error:
+    assert str(error) == "index_base is -1 and must be 0 or 1", str(error)
+for arguments in ((s,), (), (made,)):
+    refuses("macko.encode(matrix) makes one", macko.Matrix, *arguments)
+refuses("to_device() of a macko.Matrix makes one", macko.DeviceMatrix, s)
 
 # Arrays of a GPU: here objects that say so of host memory, multiplied by a library that takes such for the GPU's.
 class There:

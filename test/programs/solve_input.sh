@@ -25,13 +25,27 @@ refused 1 "2 matrices (the first is 'a'): one at a time; -rhs FILE names a right
 refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -ksp_rtoll 1e-9 -ksp_gmres_restart 50
 printf -- '-ksp_rtoll 1e-9\n# a comment\n-ksp_gmres_restart 50\n' >"$dir/options"
 refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -options_file "$dir/options"
+# A file of options may be gone when the solve ends. It goes once the matrix is asked for, when options have been read; nothing can
+# be solved before the matrix is there.
+mkfifo "$dir/late.mtx" || fail "no named pipes"
+echo "-ksp_type cg" >"$dir/gone"
+{ rm "$dir/gone" && cat "$T"; } >"$dir/late.mtx" &
+timeout 60 $solve "$dir/late.mtx" -options_file "$dir/gone" >"$dir/text" 2>&1 || fail "a file of options that is gone at the end"
+[ ! -e "$dir/gone" ] && grep -q "^solver *cg" "$dir/text" || fail "the file of options was not read, or is not gone"
 PETSC_OPTIONS="-ksp_rtoll 1e-9" $solve "$T" -ksp_gmres_restart 50 2>&1 | grep -q "nothing used" && fail "an option of the environment is named"
 refused 0 "nothing used the option -halo" $solve "$T" -halo peer -ksp_gmres_restart 50
+refused 0 "nothing used the option -solutoin; the nearest is -solution" $solve "$T" -solutoin "$dir/x.mtx" -ksp_gmres_restart 50
+refused 1 "the option --json is unknown: options have one dash here, as in -json; macko-solve -help tells more" $solve "$T" --json "$dir/a.json"
+refused 1 "the option --ksp_type is unknown: options have one dash here, as in -ksp_type" $solve --ksp_type=cg "$T"
 refused 1 "Unable to find requested KSP type nonsense" $solve "$T" -ksp_type nonsense
 refused 1 "Unknown Mat type given: nonsense" $mpi $solve "$T" -mat_type nonsense
 refused 2 "has not converged" $solve "$T" -ksp_max_it 2 -ksp_error_if_not_converged
 $solve -ksp_gmres_restart 50 "$T" >"$dir/text" 2>&1 || fail "the matrix after an option"
 $solve -version 2>&1 | grep -q '^macko-solve [0-9]' || fail "-version"
+for arguments in --help "$T --help"; do
+  $solve $arguments 2>&1 | grep -q '^usage: macko-solve MATRIX' || fail "$arguments"
+done
+$solve "$T" --version 2>&1 | grep -q '^macko-solve [0-9]' || fail "MATRIX --version"
 
 # Other storage than aijmacko solves too.
 for type in baij sbaij dense; do
