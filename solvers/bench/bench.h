@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
   bench_result *all; /* freed by the program with free */
   int count, room;   /* results that are there, and that all has room for */
-  int wrong; /* products that rounding does not explain: left out */
+  int wrong; /* products of ours that rounding does not explain: left out, as those of peers are */
 } bench_table;
 
 /* Fills *err with a sentence, which is a format of printf with what it takes, and returns status. */

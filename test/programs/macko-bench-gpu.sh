@@ -26,7 +26,8 @@ assert results and all(r["k"] == 5 and r["singles_us"] > 0 for r in results)
 forms = {(r["matrix"], r["form"]) for r in results}
 for form in "cusparse-csr1 cusparse-csr2 cusparse-coo cusparse-bsr auto csr slice eccsr".split():
   assert ("tetra:12:3", form) in forms, form
-for form in "cusparse-csr1 cublas-gemm auto csr".split(): assert ("pruned:256x256:50", form) in forms, form
+# Several vectors of f16: cuSPARSE's CSR and COO are further off than rounding explains, and left out.
+for form in "cusparse-bsr cublas-gemm auto csr".split(): assert ("pruned:256x256:50", form) in forms, form
 END
 # Products with many columns, whichever way multiplies: every type at every pattern, beside the dense one.
 $bench --matmul 96x128x40 --repeat 3 --tsv "$dir/m.tsv" >"$dir/text" 2>&1 || fail "--matmul"
