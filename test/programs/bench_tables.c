@@ -84,7 +84,7 @@ END_TEST
 
 static const struct {
   const char *text, *sentence;
-} damaged[] = {{"", "no names of columns"}, {"# only a comment\n", "no names of columns"},
+} damaged[] = {{"", "the file is empty"}, {"# only a comment\n", "no names of columns"},
                {"x\ty\n", "line 1: no names of columns"},
                {"matrix\tform\tbytes\na\tb\tmany\n", "line 2: no row"}, {"matrix\tform\tbytes\na\tb\n", "line 2: no row"},
                {"matrix\tform\tbytes\na\tb\t1\t2\n", "line 2: no row"}, {"matrix\tform\tbytes\n\t\t1\n", "line 2: no row"}};
