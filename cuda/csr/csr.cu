@@ -219,19 +219,20 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
   own->a.row_ptr = macko_device_data(d, "row_ptr"), own->a.cols = macko_device_data(d, "cols");
   own->a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   macko_status s = macko_csr_cut_blocks(host, &own->cut, err);
-  if (!s) s = macko_work_space_later(d->m.ncols * MACKO_DEVICE_GROUP * (int64_t)sizeof(double), &own->packed, err);
+  const int64_t group = d->m.ncols * MACKO_DEVICE_GROUP * (int64_t)sizeof(double);
+  if (!s) s = macko_work_space_later(group * macko_csr_groups_at_once(d->m.ncols), &own->packed, err);
   return s ? s : upload_cut(d, own, stream, err);
 }
 
 /* Says whether vectors are better multiplied at once, by blocks of their own, than in groups, which read the matrix once: where it
  * has so few blocks that the GPU has room for those of all (H200, four vectors of f64: 7.9 instead of 8.6 us with 54,000 entries,
  * 12.4 and 14.3 with 450,000, 15.9 and 15.8 with 680,000), or waits for long rows (27 and 32 with 880,000, 50 and 43 with 1.8
- * million). */
+ * million). More vectors are several groups, which are multiplied at once, too. */
 static int is_small(const macko_device_matrix *d, const device_csr *own, const macko_product *p)
 {
   enum { SMALL = 500000, SMALL_SINGLE = 200000, SMALL_UNEVEN = 1000000 }; /* entries */
-  const int single = d->m.plan.stored_type == MACKO_F32 && p->vector_type == MACKO_F32;
-  return d->m.nnz < (own->cut.nlong ? SMALL_UNEVEN : single ? SMALL_SINGLE : SMALL);
+  const int single = d->m.plan.stored_type == MACKO_F32 && p->vector_type == MACKO_F32, uneven = own->cut.nlong > 0;
+  return p->k < 2 * MACKO_DEVICE_GROUP + uneven && d->m.nnz < (uneven ? SMALL_UNEVEN : single ? SMALL_SINGLE : SMALL);
 }
 
 /* Multiplies vectors in groups as far as they go side by side, and gives how many have been done: none where there is no memory for

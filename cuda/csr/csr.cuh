@@ -8,9 +8,8 @@
 
 enum { THREADS = MACKO_CSR_THREADS };
 
-/* So many vectors are multiplied at once, a group or each by blocks of its own. */
-enum { MACKO_CSR_AT_ONCE = 8 };
-static_assert((int)MACKO_DEVICE_GROUP <= (int)MACKO_CSR_AT_ONCE, "a group has room for its sums");
+/* At most so many vectors are multiplied at once. */
+enum { MACKO_CSR_AT_ONCE = 32 };
 
 /* This is a matrix of format csr for the kernel; device pointers. */
 struct csr {
@@ -78,8 +77,16 @@ static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_bl
   return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
 }
 
+/* Gives how many groups are multiplied at once where there are so many columns: a few, as far as they take little memory. */
+static inline int macko_csr_groups_at_once(int64_t ncols)
+{
+  enum { ROOM = 16 << 20, MOST = MACKO_CSR_AT_ONCE / MACKO_DEVICE_GROUP };
+  const int64_t groups = ROOM / (ncols * MACKO_DEVICE_GROUP * (int64_t)sizeof(double) + 1);
+  return groups < 1 ? 1 : groups > MOST ? MOST : (int)groups;
+}
+
 /* Multiplies all but the last p->k % MACKO_DEVICE_GROUP vectors, in groups whose elements are put side by side in `side_by_side`,
- * device memory of MACKO_DEVICE_GROUP doubles a column. */
+ * device memory of MACKO_DEVICE_GROUP doubles a column for each of the groups that are multiplied at once. */
 macko_status macko_csr_multiply_packed(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
                                        void *side_by_side, cudaStream_t stream, macko_error *err);
 

@@ -10,16 +10,17 @@ template <typename SUM> struct alignas(GROUP * sizeof(SUM)) packed {
   SUM of[GROUP];
 };
 
-/* Puts the elements of a group of vectors side by side, a thread a column. */
+/* Puts the elements of the vectors of a group side by side, a thread a column. blockIdx.y is the group's number here and below. */
 template <int VECTOR, typename SUM>
 static __global__ void __launch_bounds__(THREADS) pack_kernel(device_vectors v, int64_t ncols, packed<SUM> *x)
 {
   const int64_t col = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  const int first = blockIdx.y * GROUP;
   packed<SUM> all;
   if (col >= ncols) return;
 #pragma unroll
-  for (int g = 0; g < GROUP; g++) all.of[g] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type);
-  x[col] = all;
+  for (int g = 0; g < GROUP; g++) all.of[g] = (SUM)load_vector<VECTOR>(v.x, (first + g) * v.ldx + col, v.type);
+  x[blockIdx.y * ncols + col] = all;
 }
 
 /* Loads them through the read-only cache, 16 bytes at a time. */
@@ -71,14 +72,15 @@ template <typename SUM, int LANES> static __device__ __forceinline__ void add_la
 /* Computes the products of one block. Unlike csr_kernel, in which a thread has entries of any row, each row has lanes of its own,
  * so that nothing goes through shared memory, which four vectors would keep busy. */
 template <int STORED, int VECTOR, typename SUM, int LANES>
-static __global__ void __launch_bounds__(THREADS) packed_kernel(csr a, device_values values, const packed<SUM> *x,
+static __global__ void __launch_bounds__(THREADS) packed_kernel(csr a, device_values values, const packed<SUM> *x, int64_t ncols,
                                                                 device_vectors v)
 {
   constexpr int TEAMS = THREADS / LANES;
   __shared__ double scratch[THREADS / WARP];
   const macko_csr_block b = load_block(a.blocks);
   const int *cols = (const int *)a.cols + b.begin;
-  const int lane = threadIdx.x % LANES;
+  const int lane = threadIdx.x % LANES, first = blockIdx.y * GROUP;
+  x += blockIdx.y * ncols;
   values.stream = (const char *)values.stream + b.begin * sizeof(typename element<STORED>::type);
   for (int r = threadIdx.x / LANES, all = (int)(threadIdx.x / WARP * WARP / LANES); all < b.rows; r += TEAMS, all += TEAMS) {
     const int from = row_start(a, b, b.begin, r), past = row_start(a, b, b.begin, r + 1);
@@ -94,13 +96,13 @@ static __global__ void __launch_bounds__(THREADS) packed_kernel(csr a, device_va
     }
 #pragma unroll
     for (int g = 0; g < GROUP; g++)
-      if (r < b.rows && lane == 0) put_y<VECTOR>(v, g, b.row + r, sum.of[g]);
+      if (r < b.rows && lane == 0) put_y<VECTOR>(v, first + g, b.row + r, sum.of[g]);
   }
   if (b.rows) return;
   packed<SUM> piece = add_entries<STORED, SUM>(cols, values, x, 0, b.entries, threadIdx.x, THREADS);
 #pragma unroll
   for (int g = 0; g < GROUP; g++) piece.of[g] = sum_of_block(piece.of[g], (SUM *)scratch);
-  add_piece<VECTOR, SUM, GROUP>(a, b, piece.of, v, 0, scratch);
+  add_piece<VECTOR, SUM, GROUP>(a, b, piece.of, v, first, scratch);
 }
 
 /* Gives the kernel in which a row has as many lanes as suit rows of that many entries on average, four entries a lane or more. */
@@ -113,7 +115,7 @@ template <int STORED, int VECTOR, typename SUM> static auto kernel_for(double en
                           : packed_kernel<STORED, VECTOR, SUM, 32>;
 }
 
-/* Starts both kernels for each group. */
+/* Starts both kernels for as many groups at once as there is room for. */
 template <int STORED, int VECTOR, typename SUM>
 static cudaError_t run_packed(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p, void *room,
                               cudaStream_t stream)
@@ -122,10 +124,14 @@ static cudaError_t run_packed(const csr &a, int64_t nblocks, const macko_device_
   const unsigned columns = (unsigned)((d->m.ncols + THREADS - 1) / THREADS);
   packed<SUM> *x = (packed<SUM> *)room;
   cudaError_t error = cudaSuccess;
-  for (int64_t j = 0; !error && j + GROUP <= p->k; j += GROUP) {
-    const device_vectors v = vectors_from(p, j);
-    error = launch(pack_kernel<VECTOR, SUM>, columns, THREADS, 0, stream, v, d->m.ncols, x);
-    if (!error) error = launch(kernel, (unsigned)nblocks, THREADS, 0, stream, a, values_of(d), (const packed<SUM> *)x, v);
+  const int64_t most = macko_csr_groups_at_once(d->m.ncols);
+  for (int64_t left = p->k / GROUP, groups; !error && left > 0; left -= groups) {
+    const device_vectors v = vectors_from(p, (p->k / GROUP - left) * GROUP);
+    groups = left < most ? left : most;
+    const dim3 all_columns(columns, (unsigned)groups), all_blocks((unsigned)nblocks, (unsigned)groups);
+    error = launch(pack_kernel<VECTOR, SUM>, all_columns, THREADS, 0, stream, v, d->m.ncols, x);
+    if (error) break;
+    error = launch(kernel, all_blocks, THREADS, 0, stream, a, values_of(d), (const packed<SUM> *)x, d->m.ncols, v);
   }
   return error;
 }

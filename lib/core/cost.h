@@ -39,7 +39,8 @@ typedef struct {
   double padded;       /* more for a slot without an entry */
   double drag, even_drag, eccsr_drag; /* drag (macko_plan in format.h) of layout slice where lanes have gaps of their own, which
                                        * have to be there before x can be loaded; of its other slots; of format eccsr */
-  double eccsr_masked_drag; /* instead of that for slices with masks, which tell where values are */
+  double eccsr_mixed_drag;  /* instead of that where runs are of several widths */
+  double eccsr_masked_drag; /* the same for slices with masks, which tell where values are */
   double walked_wait;  /* more for the slots of 32 lanes with gaps of their own where one asks for a line of x that stands alone */
   double slice;        /* slice that is no stencil, besides its slots */
   double slice_warp;   /* more for each warp but the first of a slice, where several share it */

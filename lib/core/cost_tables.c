@@ -9,7 +9,8 @@ static const macko_cost amd_cost = {
   .csr_long_miss = 5, .csr_single = 0.55, .csr_half = 1.2,
   .csr_saved = 1, .stencil = 0.092, .uniform = 0.07, .run = 0.35, .listed = 0.17, .walked = 0.35, .paired = 1.2,
   .run_paired = 1.2, .wide_paired = 1.2, .padded = 0.45, .drag = 0.4, .even_drag = 0.4, .eccsr_drag = 0.4,
-  .eccsr_masked_drag = 0.69, .slice = 9, .row_wide = 0.79, .row_single = 0.79, .row_narrow = 0.79, .row_row = 8,
+  .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 9,
+  .row_wide = 0.79, .row_single = 0.79, .row_narrow = 0.79, .row_row = 8,
   .paper_entry = 2.4, .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
   .eccsr_entry = 0.078, .eccsr_run = 0.78, .eccsr_masked_run = 0.23, .eccsr_block = 2.5, .eccsr_masked = 0.09,
@@ -25,7 +26,7 @@ static const macko_cost amd_19h_cost = {
   .csr_long_miss = 5.75, .csr_single = 0.63, .csr_half = 1.38,
   .csr_saved = 1, .stencil = 0.106, .uniform = 0.08, .run = 0.4, .listed = 0.195, .walked = 0.4, .paired = 1.38,
   .run_paired = 1.38, .wide_paired = 1.38, .padded = 0.25, .drag = 0.4, .even_drag = 0.01, .eccsr_drag = 0.4,
-  .eccsr_masked_drag = 0.69, .slice = 10.3, .walked_slice = 18, .walked_wait = 22,
+  .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 10.3, .walked_slice = 18, .walked_wait = 22,
   .row_wide = 0.91, .row_single = 0.91, .row_narrow = 0.91, .row_row = 9.2, .paper_entry = 2.8, .ordered_row = 1.4,
   .byte_codes = 0.35,
   .half_codes = 1.15, .halves = 0.17, .dtans_equal = 6.9, .dtans_one = 8, .dtans_two = 11.5,
@@ -36,22 +37,23 @@ static const macko_cost amd_19h_cost = {
 /* The costs of one core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache). They were fitted to every second matrix
  * of those that solvers/bench/choice.py was given, but for csr_long_miss, for which wave (held out) counted too, and `byte`, which
  * is that of plain CSR beyond the cache (15 to 20 GB/s). `line` and `csr_saved` were fitted to graphs, finite elements of the
- * second order and blocks of unknowns; what eccsr costs to 84 blocks of unknowns, a quarter of them f32, beside csr of the same
- * run; `slot_single` to the latter. On a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices,
- * rows out of their order and 8-bit codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them
- * is right. What no such matrix has is the AMD's, times 1.3. */
+ * second order and blocks of unknowns; what eccsr costs to 84 blocks of unknowns, a quarter of them f32, and a few real matrices,
+ * beside csr of the same run, so that what is chosen of the two is right; `slot_single` to those that are f32. On a Xeon of the
+ * fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit codes cost, to
+ * real and generated matrices; `run` and `drag`, so that what is chosen of them is right. What no such matrix has is the AMD's,
+ * times 1.3. */
 static const macko_cost intel_cost = {
   .byte = 0.055, .cached_byte = 0.03, .product = 230, .line = 2.6, .csr_entry = 0.28, .csr_row = 1.2, .csr_miss = 7.5,
   .csr_long_miss = 8, .csr_single = 0.7, .csr_half = 1.6,
   .csr_saved = 0.75, .stencil = 0.14, .uniform = 0.123, .run = 0.24, .listed = 0.174, .walked = 0.39, .slot_single = 0.12,
-  .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, .padded = 0.43, .drag = 0.42, .even_drag = 0.26, .eccsr_drag = 0.083,
-  .eccsr_masked_drag = 0.126, .slice = 29,
+  .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, .padded = 0.43, .drag = 0.42, .even_drag = 0.26, .eccsr_drag = 0.06,
+  .eccsr_mixed_drag = 0.3, .eccsr_masked_drag = 0.126, .slice = 29,
   .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, .ordered_row = 1.15, .far_row = 1.5,
   .byte_codes = 0.9, .half_codes = 1.3,
   .halves = 0.2, .few_codes = 0.12, .integers = 0.265,
   .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13,
-  .eccsr_entry = 0.078, .eccsr_run = 0.81, .eccsr_masked_run = 0.56, .eccsr_block = 2.2, .eccsr_masked = 0.12,
-  .eccsr_empty = 0.16, .eccsr_single = 0.126, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.97};
+  .eccsr_entry = 0.078, .eccsr_run = 1.32, .eccsr_masked_run = 0.56, .eccsr_block = 2.2, .eccsr_masked = 0.12,
+  .eccsr_empty = 0.16, .eccsr_single = 0.126, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.95};
 
 /* The costs of one core without AVX-512, whose vectors have four doubles or fewer: the AMD's, whose kernels for AVX2 were timed
  * with matrices that stay in its second-level cache. There csr, which gathers as fast, is ahead of most that does not repeat. */
@@ -60,7 +62,8 @@ static const macko_cost narrow_cost = {
   .csr_long_miss = 5, .csr_single = 0.55, .csr_half = 1.2,
   .csr_saved = 1, .stencil = 0.22, .uniform = 0.35, .run = 0.7, .listed = 0.7, .walked = 0.8, .paired = 1.5,
   .run_paired = 1.5, .wide_paired = 1.5, .padded = 0.6, .drag = 0.4, .even_drag = 0.4, .eccsr_drag = 0.4,
-  .eccsr_masked_drag = 0.69, .slice = 9, .row_wide = 1.2, .row_single = 1.2, .row_narrow = 1.2, .row_row = 8, .paper_entry = 2.4,
+  .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 9,
+  .row_wide = 1.2, .row_single = 1.2, .row_narrow = 1.2, .row_row = 8, .paper_entry = 2.4,
   .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
   .eccsr_entry = 0.25, .eccsr_run = 0.9, .eccsr_masked_run = 0.9, .eccsr_block = 2.5, .eccsr_masked = 0.8, .eccsr_slot = 1,

@@ -27,7 +27,8 @@ static void set_time(const macko_options *options, const macko_csr *a, const mac
 {
   const macko_cost *cost = macko_cost_of(options);
   const int masked = mostly_masked(c);
-  plan->hidden = masked ? 0 : cost->eccsr_hidden, plan->drag = masked ? cost->eccsr_masked_drag : cost->eccsr_drag;
+  const double drag = c->widths && !macko_eccsr_width(c) ? cost->eccsr_mixed_drag : cost->eccsr_drag;
+  plan->hidden = masked ? 0 : cost->eccsr_hidden, plan->drag = masked ? cost->eccsr_masked_drag : drag;
   macko_set_time(options, a, plan);
 }
 
