@@ -130,7 +130,8 @@ static const char *parse_integer_value(macko_input *in, const char *p, double *v
   if (!end) return NULL;
   uint64_t size = n < 0 ? -(uint64_t)n : (uint64_t)n;
   if (size >> 53 && (n == INT64_MIN || size >> __builtin_ctzll(size) >> 53)) {
-    macko_input_fail(in, MACKO_UNSUPPORTED, "the integer %s has no exact value among doubles, or more than 63 bits", macko_quote(quote, p));
+    macko_input_fail(in, MACKO_UNSUPPORTED, "the integer %s has no exact value among doubles, or more than 63 bits",
+                     macko_quote(quote, p));
     return NULL;
   }
   *value = (double)n;
