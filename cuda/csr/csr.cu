@@ -13,7 +13,7 @@ enum { LONG = 16 };
 
 /* Gives how many blocks whose threads multiply ITEMS entries each are to run at once on a multiprocessor: as many as leave the
  * registers for loads of all ITEMS entries to be under way together, which are measured numbers. f32 takes half of the registers.
- * Several vectors at once get what they need. */
+ * Groups of vectors get what they need, and one of several f32 vectors that go at once a little more. */
 template <typename SUM, int GROUP, int ITEMS, int AT_ONCE> static constexpr int resident()
 {
   if (GROUP > 1) return 1;
@@ -228,7 +228,7 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
  * has so few blocks that the GPU has room for those of all (H200, four vectors of f64: 7.9 instead of 8.6 us with 54,000 entries,
  * 12.4 and 14.3 with 450,000, 15.9 and 15.8 with 680,000), or waits for long rows (27 and 32 with 880,000, 50 and 43 with 1.8
  * million). More vectors are several groups, which are multiplied at once, too. */
-static int is_small(const macko_device_matrix *d, const device_csr *own, const macko_product *p)
+static int goes_at_once(const macko_device_matrix *d, const device_csr *own, const macko_product *p)
 {
   enum { SMALL = 500000, SMALL_SINGLE = 200000, SMALL_UNEVEN = 1000000 }; /* entries */
   const int single = d->m.plan.stored_type == MACKO_F32 && p->vector_type == MACKO_F32, uneven = own->cut.nlong > 0;
@@ -255,14 +255,14 @@ static macko_status run_csr(const csr_launch &to_run, const macko_device_matrix 
   return macko_cuda_status(run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p), "starting a multiply", err);
 }
 
-/* Multiplies the vectors of p in groups, unless the matrix is small, and those that are left at once, by blocks of their own. */
+/* Multiplies the vectors of p in groups where `grouped` says so, and those that are left at once, by blocks of their own. */
 static macko_status multiply_others(const csr &a, const device_csr *own, const macko_device_matrix *d, const macko_product *p,
-                                    cudaStream_t stream, macko_error *err)
+                                    int grouped, cudaStream_t stream, macko_error *err)
 {
   const int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
   csr_launch to_run = {a, own->cut.nblocks, own->cut.items, wide, 1, stream};
   macko_product now = *p;
-  now.k = is_small(d, own, p) ? 0 : p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP;
+  now.k = grouped ? p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP : 0;
   macko_status s = now.k ? run_csr(to_run, d, &now, err) : MACKO_OK;
   for (int64_t done = now.k; !s && done < p->k; done += to_run.at_once) {
     now = product_after(p, done);
@@ -281,8 +281,9 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
   macko_status s = macko_work_space_take(own->space, stream, &loan, err);
   if (s) return s;
   a.done = (unsigned *)loan.memory, a.partials = (double *)((char *)loan.memory + counter_bytes(&own->cut));
-  const macko_product rest = product_after(p, is_small(d, own, p) ? 0 : multiply_side_by_side(a, own, d, p, stream));
-  s = rest.k ? multiply_others(a, own, d, &rest, stream, err) : MACKO_OK;
+  const int grouped = !goes_at_once(d, own, p);
+  const macko_product rest = product_after(p, grouped ? multiply_side_by_side(a, own, d, p, stream) : 0);
+  s = rest.k ? multiply_others(a, own, d, &rest, grouped, stream, err) : MACKO_OK;
   macko_status back = macko_work_space_give_back(own->space, stream, &loan, s ? NULL : err);
   return s ? s : back;
 }

@@ -185,6 +185,5 @@ macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_pro
   a.split = macko_slice_split(a.count, steps);
   cudaError_t error = stencils ? multiply_stencils(a, d->m.value_type, p, stream) : cudaSuccess;
   if (error || stencils == a.count) return macko_cuda_status(error, "starting a multiply", err);
-  return d->m.plan.values == MACKO_VALUES_PAIRS ? macko_pairs_multiply(a, d, p, stream, err)
-                                                : multiply_steps(a, steps, d, p, stream, err);
+  return multiply_steps(a, steps, d, p, stream, err);
 }
