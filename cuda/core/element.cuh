@@ -134,8 +134,25 @@ struct device_vectors {
   void *y;
   int64_t ldx, ldy;
   double alpha, beta;
-  int type; /* of elements of x and y */
+  int type;  /* of elements of x and y */
+  int count; /* how many groups, of one vector or more, are multiplied at once, by blocks of their own: gridDim.y */
 };
+
+/* Gives those of v from number j on. */
+static __host__ __device__ __forceinline__ device_vectors vectors_after(device_vectors v, int64_t j)
+{
+  const int64_t size = v.type == MACKO_F64 ? 8 : v.type == MACKO_F32 ? 4 : 2;
+  v.x = (const char *)v.x + j * v.ldx * size, v.y = (char *)v.y + j * v.ldy * size;
+  return v;
+}
+
+/* Gives the vectors of the calling block: group number blockIdx.y where the kernel takes several groups (AT_ONCE), else all. */
+template <int VECTOR, int GROUP, int AT_ONCE> static __device__ __forceinline__ device_vectors vectors_of_block(device_vectors v)
+{
+  if (!AT_ONCE) return v;
+  if (is_known<VECTOR>) v.type = VECTOR;
+  return vectors_after(v, blockIdx.y * GROUP);
+}
 
 /* This is the stream of values of a matrix as kernels read it, with the table that codes go through. */
 struct device_values {

@@ -5,21 +5,13 @@
 #include "core/element.cuh"
 #include "core/launch.cuh"
 
-/* This is the number of vectors multiplied in one pass over the matrix. */
-enum { MACKO_DEVICE_GROUP = 4 };
-
-/* Gives those of v from number j on. */
-static inline device_vectors vectors_after(device_vectors v, int64_t j)
-{
-  const int64_t size = macko_type_bytes((macko_type)v.type);
-  v.x = (const char *)v.x + j * v.ldx * size, v.y = (char *)v.y + j * v.ldy * size;
-  return v;
-}
+/* So many vectors are multiplied in one pass over the matrix, and at most so many at once by blocks of their own. */
+enum { MACKO_DEVICE_GROUP = 4, MACKO_DEVICE_AT_ONCE = 32 };
 
 /* Gives the vectors of p from number j on, as kernels take them. */
 static inline device_vectors vectors_from(const macko_product *p, int64_t j)
 {
-  return vectors_after({p->x, p->y, p->ldx, p->ldy, p->alpha, p->beta, p->vector_type}, j);
+  return vectors_after({p->x, p->y, p->ldx, p->ldy, p->alpha, p->beta, p->vector_type, 1}, j);
 }
 
 /* Gives the product of those vectors of p that are left after the first `done`. */
@@ -99,26 +91,54 @@ static cudaError_t run_group(const LAUNCH &to_run, const device_values &values, 
   else return to_run.template run<LAUNCH::RARE, MACKO_ANY, SUM, GROUP>(values, v);
 }
 
-/* Goes through the vectors of p, four at a time as long as there are as many, then one by one. */
-template <int STORED, int VECTOR, typename SUM, typename LAUNCH>
-static cudaError_t run_groups(const LAUNCH &to_run, const device_values &values, const macko_product *p)
+/* Goes through the vectors of p: where `grouped` says so in groups as far as they make some, by run_group(v), then by run_one(v).
+ * Either takes at most `at_once` vectors at a time, of groups one at least; v.count says how many groups that are. */
+template <typename RUN_GROUP, typename RUN_ONE>
+static cudaError_t go_through(const macko_product *p, int grouped, int at_once, const RUN_GROUP &run_group, const RUN_ONE &run_one)
 {
   cudaError_t error = cudaSuccess;
   for (int64_t j = 0; !error && j < p->k;) {
     device_vectors v = vectors_from(p, j);
-    int group = p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1;
-    if (group > 1) error = run_group<STORED, VECTOR, SUM, MACKO_DEVICE_GROUP>(to_run, values, v);
-    else error = run_group<STORED, VECTOR, SUM, 1>(to_run, values, v);
-    j += group;
+    const int group = grouped && p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1;
+    const int64_t left = (p->k - j) / group, most = at_once < group ? 1 : at_once / group;
+    v.count = (int)(left < most ? left : most), j += (int64_t)v.count * group;
+    error = group > 1 ? run_group(v) : run_one(v);
   }
   return error;
 }
 
+/* Says whether kernels for one vector of these types take several at once: not for all, as kernels take long to compile. */
+template <int STORED, typename SUM> constexpr bool can_be_at_once = sizeof(SUM) == 8 || STORED == MACKO_F32;
+
+/* Starts kernels that take a, values and vectors: `one` for one group, `several` for more at once where there is such a kernel
+ * (at_once), else `one` for each. They may be the same. */
+template <int GROUP, typename KERNEL, typename MATRIX>
+static cudaError_t start_groups(int at_once, KERNEL one, KERNEL several, unsigned blocks, unsigned threads, cudaStream_t stream,
+                                const MATRIX &a, const device_values &values, const device_vectors &v)
+{
+  if (at_once && v.count > 1) return launch(several, dim3(blocks, v.count), threads, 0, stream, a, values, v);
+  cudaError_t error = cudaSuccess;
+  for (int j = 0; !error && j < v.count; j++)
+    error = launch(one, blocks, threads, 0, stream, a, values, vectors_after(v, (int64_t)j * GROUP));
+  return error;
+}
+
+/* Does so by the kernels for these types, which take LAUNCH::AT_ONCE vectors at a time. */
+template <int STORED, int VECTOR, typename SUM, typename LAUNCH>
+static cudaError_t run_groups(const LAUNCH &to_run, const device_values &values, const macko_product *p, int grouped)
+{
+  return go_through(
+    p, grouped, LAUNCH::AT_ONCE,
+    [&](const device_vectors &v) { return run_group<STORED, VECTOR, SUM, MACKO_DEVICE_GROUP>(to_run, values, v); },
+    [&](const device_vectors &v) { return run_group<STORED, VECTOR, SUM, 1>(to_run, values, v); });
+}
+
 /* Goes from types known at run time to those that kernels are compiled for: calls to_run.template run<STORED, VECTOR, SUM,
- * GROUP>(values, vectors). Sums are f64 where vectors or stored values are, or where codes stand for f64, else f32. What is not
- * in the list goes to the kernel for any types, which adds up in f64. */
+ * GROUP>(values, vectors), for groups of vectors where `grouped` says so. Sums are f64 where vectors or stored values are, or where
+ * codes stand for f64, else f32. What is not in the list goes to the kernel for any types, which adds up in f64. */
 template <typename LAUNCH>
-static macko_status run_product(const LAUNCH &to_run, const macko_device_matrix *d, const macko_product *p, macko_error *err)
+static macko_status run_product(const LAUNCH &to_run, const macko_device_matrix *d, const macko_product *p, int grouped,
+                                macko_error *err)
 {
   device_values values = values_of(d), as_f32 = values;
   const device_tables *t = value_tables_of(d);
@@ -127,7 +147,7 @@ static macko_status run_product(const LAUNCH &to_run, const macko_device_matrix 
   if (t) as_f32.table = t->as_f32;
 #define MACKO_CASE(stored, vector, sum, table) \
   if (values.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector && (sizeof(sum) == 8 || !f64_table)) \
-    error = run_groups<MACKO_##stored, MACKO_##vector, sum>(to_run, table, p); \
+    error = run_groups<MACKO_##stored, MACKO_##vector, sum>(to_run, table, p, grouped); \
   else
   MACKO_CASE(F64, F64, double, values)
   MACKO_CASE(F32, F64, double, values)
@@ -146,7 +166,7 @@ static macko_status run_product(const LAUNCH &to_run, const macko_device_matrix 
   MACKO_CASE(U8, F16, float, as_f32)
   MACKO_CASE(BF16, BF16, float, values)
   MACKO_CASE(U8, BF16, float, as_f32)
-  error = run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values, p);
+  error = run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values, p, grouped);
 #undef MACKO_CASE
   return macko_cuda_status(error, "starting a multiply", err);
 }

@@ -29,8 +29,7 @@ template <typename SUM> static __device__ __forceinline__ int slot(int e)
   return e + e / (int)(128 / sizeof(SUM));
 }
 
-/* Gives the sum of products begin .. end - 1 of a row, by `lanes` lanes; the whole warp must come here together. A row that has
- * many entries for its lanes would keep the warp waiting: the whole warp takes such rows, one after the other. */
+/* Gives the sum of products begin .. end - 1 of a row, by `lanes` lanes; the whole warp must come here together. */
 template <typename SUM>
 static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin, int end, int lane, int lanes)
 {
@@ -38,13 +37,11 @@ static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin,
   SUM sum = 0;
   for (int e = begin + lane; !is_long && e < end; e += lanes) sum += products[slot<SUM>(e)];
   sum = sum_of_lanes(sum, lanes);
-  for (unsigned left = __ballot_sync(EVERY, is_long && lane == 0); left; left &= left - 1) {
-    int owner = __ffs(left) - 1, from = __shfl_sync(EVERY, begin, owner), to = __shfl_sync(EVERY, end, owner);
+  take_long_rows(is_long && lane == 0, begin, end, &sum, [&](int from, int to, int one) {
     SUM all = 0;
-    for (int e = from + (int)(threadIdx.x % WARP); e < to; e += WARP) all += products[slot<SUM>(e)];
-    all = sum_of_lanes(all, WARP);
-    if ((int)(threadIdx.x % WARP) == owner) sum = all;
-  }
+    for (int e = from + one; e < to; e += WARP) all += products[slot<SUM>(e)];
+    return sum_of_lanes(all, WARP);
+  });
   return sum;
 }
 
@@ -72,7 +69,7 @@ static __device__ __forceinline__ void put_starts(const csr &a, const macko_csr_
   for (int r = threadIdx.x + 2 * THREADS; r <= b.rows; r += THREADS) starts[r] = (int16_t)row_start(a, b, start, r);
 }
 
-/* Computes the product of one block by a group of vectors, or AT_ONCE by one of several that have blocks of their own, in three
+/* Computes the product of one block by a group of vectors, AT_ONCE by one of several groups that have blocks of their own, in three
  * steps: values, columns and x are loaded and multiplied entry by entry; products meet in shared memory; rows are added up from
  * there. What a piece of a long row has beyond ENTRIES entries has no room there, and threads add it up directly. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, int AT_ONCE, typename COL>
@@ -85,7 +82,7 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS, AT
   __shared__ double scratch[THREADS / WARP];
   constexpr int KNOWN = is_known<STORED>, UNROLL = KNOWN ? 4 : 1;
   macko_csr_block b = load_block(a.blocks);
-  const int first = AT_ONCE ? blockIdx.y : 0; /* vector */
+  const int first = AT_ONCE ? blockIdx.y * GROUP : 0; /* vector */
   int64_t start = b.begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN;
   int from = (int)(b.begin - start), to = from + b.entries;
   const COL *cols = (const COL *)a.cols + start;
@@ -132,30 +129,22 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS, AT
   if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, first, scratch);
 }
 
-/* Says whether there are kernels for several vectors at once: not for all types, as kernels take long to compile. */
-template <int STORED, typename SUM> constexpr bool can_be_at_once = sizeof(SUM) == 8 || STORED == MACKO_F32;
-
 /* This is what run_product calls to start the kernel for its types. */
 struct csr_launch {
   csr a;
   int64_t nblocks;
   int items; /* entries that a thread multiplies */
   int wide;  /* 64-bit columns: only through the kernel for any types */
-  int at_once; /* vectors that the kernel for one takes, by blocks of their own or, where can_be_at_once denies it, one by one */
   cudaStream_t stream;
-  static constexpr int RARE = MACKO_ANY;
+  static constexpr int AT_ONCE = MACKO_CSR_AT_ONCE, RARE = MACKO_ANY;
+  /* One vector of sums in f32 has a kernel of its own, in fewer registers. */
   template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, typename COL = int>
   cudaError_t start(const device_values &values, const device_vectors &v) const
   {
-    constexpr int AT_ONCE = GROUP == 1 && can_be_at_once<STORED, SUM>;
-    auto kernel = csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, AT_ONCE, COL>;
-    if constexpr (AT_ONCE && sizeof(SUM) == 4)
-      if (at_once == 1) kernel = csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, 0, COL>; /* in fewer registers */
-    const dim3 blocks((unsigned)nblocks, AT_ONCE ? at_once : 1);
-    cudaError_t error = cudaSuccess;
-    for (int j = 0; !error && j < (AT_ONCE ? 1 : at_once); j++)
-      error = launch(kernel, blocks, THREADS, 0, stream, a, values, vectors_after(v, j));
-    return error;
+    constexpr int AT_ONCE = GROUP > 1 || can_be_at_once<STORED, SUM>, ALWAYS = AT_ONCE && (GROUP > 1 || sizeof(SUM) == 8);
+    return start_groups<GROUP>(AT_ONCE, csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, ALWAYS, COL>,
+                               csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, AT_ONCE, COL>, (unsigned)nblocks, THREADS, stream, a,
+                               values, v);
   }
   /* Kernels for fewer entries a thread compute blocks of no more than these sooner, as nothing is loaded in vain and more blocks
    * run at once. They are there for one vector of known types. */
@@ -247,29 +236,16 @@ static int64_t multiply_side_by_side(const csr &a, const device_csr *own, const 
   return s ? 0 : p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP;
 }
 
-/* Multiplies the vectors of p; where to_run has several at once p has the first of them. Matrices with 64-bit columns are rare, so
- * that they have one kernel for all types. */
-static macko_status run_csr(const csr_launch &to_run, const macko_device_matrix *d, const macko_product *p, macko_error *err)
-{
-  if (!to_run.wide) return run_product(to_run, d, p, err);
-  return macko_cuda_status(run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p), "starting a multiply", err);
-}
-
-/* Multiplies the vectors of p in groups where `grouped` says so, and those that are left at once, by blocks of their own. */
+/* Multiplies the vectors of p in groups where `grouped` says so, and those that are left at once, by blocks of their own. Matrices
+ * with 64-bit columns are rare, so that they have one kernel for all types. */
 static macko_status multiply_others(const csr &a, const device_csr *own, const macko_device_matrix *d, const macko_product *p,
                                     int grouped, cudaStream_t stream, macko_error *err)
 {
   const int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
-  csr_launch to_run = {a, own->cut.nblocks, own->cut.items, wide, 1, stream};
-  macko_product now = *p;
-  now.k = grouped ? p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP : 0;
-  macko_status s = now.k ? run_csr(to_run, d, &now, err) : MACKO_OK;
-  for (int64_t done = now.k; !s && done < p->k; done += to_run.at_once) {
-    now = product_after(p, done);
-    to_run.at_once = now.k < MACKO_CSR_AT_ONCE ? (int)now.k : (int)MACKO_CSR_AT_ONCE, now.k = 1;
-    s = run_csr(to_run, d, &now, err);
-  }
-  return s;
+  const csr_launch to_run = {a, own->cut.nblocks, own->cut.items, wide, stream};
+  if (!wide) return run_product(to_run, d, p, grouped, err);
+  const cudaError_t error = run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p, grouped);
+  return macko_cuda_status(error, "starting a multiply", err);
 }
 
 extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p,

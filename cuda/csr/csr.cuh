@@ -9,7 +9,7 @@
 enum { THREADS = MACKO_CSR_THREADS };
 
 /* At most so many vectors are multiplied at once. */
-enum { MACKO_CSR_AT_ONCE = 32 };
+enum { MACKO_CSR_AT_ONCE = MACKO_DEVICE_AT_ONCE };
 
 /* This is a matrix of format csr for the kernel; device pointers. */
 struct csr {
@@ -28,6 +28,20 @@ static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_blo
   const int4 *p = (const int4 *)(blocks + blockIdx.x);
   union { int4 words[2]; macko_csr_block block; } u = {{__ldg(p), __ldg(p + 1)}};
   return u.block;
+}
+
+/* A row that has many entries for its lanes would keep the warp waiting: the whole warp takes such rows, one after the other. Where
+ * is_long is set, for row begin .. end - 1 of the calling lane, *sum becomes what add(begin, end, lane) gives, which all lanes of
+ * the warp call. All of them must come here. */
+template <typename SUM, typename ADD>
+static __device__ __forceinline__ void take_long_rows(int is_long, int begin, int end, SUM *sum, const ADD &add)
+{
+  const int lane = threadIdx.x % WARP;
+  for (unsigned left = __ballot_sync(EVERY, is_long); left; left &= left - 1) {
+    const int owner = __ffs(left) - 1, from = __shfl_sync(EVERY, begin, owner), to = __shfl_sync(EVERY, end, owner);
+    const SUM all = add(from, to, lane);
+    if (lane == owner) *sum = all;
+  }
 }
 
 /* Thread 0 gets the sum of all threads'. scratch has an element a warp; the barrier before it is written lets it be used

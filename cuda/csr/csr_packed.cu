@@ -87,13 +87,11 @@ static __global__ void __launch_bounds__(THREADS) packed_kernel(csr a, device_va
     const int is_long = LANES < WARP && past - from > LONG * LANES;
     packed<SUM> sum = add_entries<STORED, SUM>(cols, values, x, from, is_long ? from : past, lane, LANES);
     add_lanes<SUM, LANES>(&sum);
-    /* A row that has many entries for its lanes would keep the warp waiting: the whole warp takes such rows one by one. */
-    for (unsigned left = __ballot_sync(EVERY, is_long && lane == 0); left; left &= left - 1) {
-      const int owner = __ffs(left) - 1, begin = __shfl_sync(EVERY, from, owner), end = __shfl_sync(EVERY, past, owner);
-      packed<SUM> row = add_entries<STORED, SUM>(cols, values, x, begin, end, threadIdx.x % WARP, WARP);
+    take_long_rows(is_long && lane == 0, from, past, &sum, [&](int begin, int end, int one) {
+      packed<SUM> row = add_entries<STORED, SUM>(cols, values, x, begin, end, one, WARP);
       add_lanes<SUM, WARP>(&row);
-      if ((int)(threadIdx.x % WARP) == owner) sum = row;
-    }
+      return row;
+    });
 #pragma unroll
     for (int g = 0; g < GROUP; g++)
       if (r < b.rows && lane == 0) put_y<VECTOR>(v, first + g, b.row + r, sum.of[g]);

@@ -37,7 +37,7 @@ struct bundles_launch {
   const device_eccsr *own;
   int64_t slots; /* of codes */
   cudaStream_t stream;
-  static constexpr int RARE = MACKO_ANY;
+  static constexpr int AT_ONCE = 1, RARE = MACKO_ANY;
 
   /* Sets how many warps take a bundle together: as many as can be busy when every multiprocessor, of so many resident threads, has
    * its share of the bundles at the same time. A bundle has sixteen blocks at least, one a row. */
@@ -103,5 +103,5 @@ macko_status macko_eccsr_bundles_multiply(const macko_device_matrix *d, const ma
   a.bits = d->m.plan.gap_bits, a.lanes = (int)c->lanes;
   a.count = (uint32_t)macko_eccsr_bundles(d->m.nrows), a.nrows = d->m.nrows, a.ncols = d->m.ncols;
   const int64_t slots = c->granules * macko_eccsr_granule(c->lanes);
-  return run_product(bundles_launch{a, (const device_eccsr *)d->own, slots, stream}, d, p, err);
+  return run_product(bundles_launch{a, (const device_eccsr *)d->own, slots, stream}, d, p, 1, err);
 }

@@ -8,8 +8,9 @@
 
 /* Takes slices of runs of any width, of the given types or of types known at run time. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
-static __global__ void __launch_bounds__(THREADS) any_kernel(eccsr a, device_values values, device_vectors v)
+static __global__ void __launch_bounds__(THREADS) any_kernel(eccsr a, device_values values, device_vectors all)
 {
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, 1>(all);
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
@@ -21,17 +22,18 @@ static __global__ void __launch_bounds__(THREADS) any_kernel(eccsr a, device_val
 struct eccsr_launch {
   eccsr a;
   cudaStream_t stream;
-  static constexpr int RARE = MACKO_ANY;
+  static constexpr int AT_ONCE = MACKO_DEVICE_AT_ONCE, RARE = MACKO_ANY;
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
-    if constexpr (has_widths<STORED, VECTOR, GROUP>()) {
-      if constexpr (has_split<STORED, VECTOR>())
+    if constexpr (GROUP == 1 ? has_widths<STORED, VECTOR>() : is_frequent<STORED, VECTOR>()) {
+      if constexpr (is_frequent<STORED, VECTOR>())
         if (a.split > 1) return macko_eccsr_run_split<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
       if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
       else return macko_eccsr_run_mixed<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
     } else
-      return launch(any_kernel<STORED, VECTOR, SUM, GROUP>, blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
+      return launch(any_kernel<STORED, VECTOR, SUM, GROUP>, dim3(blocks_for<STORED>(a), v.count), THREADS, 0, stream, a, values,
+                    v);
   }
 };
 
@@ -60,12 +62,13 @@ extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const
   return macko_prepare_tables(&own->tables, d, host, stream, err);
 }
 
-/* Says whether a product mostly waits for the longest block, LONGER times the mean, to which every vector of a group would add as
- * much as it takes alone and more (rmat:16 10.6 ms for four, 7.5 one by one). */
-static int waits_for_longest(const macko_device_matrix *d, const macko_eccsr_counts *c, int width)
+/* Says whether groups of vectors, which read the matrix once, are better than warps of each vector's own: not where a product waits
+ * for the longest block, or there are so few blocks that the GPU has room for those of all vectors (rmat:16, four: 6.0 and 1.7
+ * ms). SHARE of the longest are as many entries as fill the GPU then. */
+static int goes_in_groups(const macko_device_matrix *d, const macko_eccsr_counts *c, int width)
 {
-  enum { LONGER = 16 };
-  return (double)c->longest * (width ? width : 1) * (double)c->slices * WARP > LONGER * (double)d->m.nnz;
+  enum { SHARE = 335 };
+  return (double)c->longest * (width ? width : 1) * SHARE * WARP <= (double)d->m.nnz;
 }
 
 /* The plan tells how runs are, and so which kernel takes them. */
@@ -78,14 +81,7 @@ extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d
              (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
              macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), macko_eccsr_width(c), c->masked > 0, c->slices,
              d->m.ncols, macko_eccsr_split(c)};
-  const int64_t together = waits_for_longest(d, c, a.width) ? 1 : p->k;
-  macko_status s = MACKO_OK;
-  for (int64_t done = 0; !s && done < p->k; done += together) {
-    macko_product now = product_after(p, done);
-    now.k = together;
-    s = run_product(eccsr_launch{a, stream}, d, &now, err);
-  }
-  return s;
+  return run_product(eccsr_launch{a, stream}, d, p, goes_in_groups(d, c, a.width), err);
 }
 
 extern "C" void macko_eccsr_device_destroy(macko_device_matrix *d)

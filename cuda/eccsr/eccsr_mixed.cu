@@ -2,10 +2,11 @@
 #include "eccsr/eccsr.cuh"
 
 /* The width of runs is that of a slice, the same for a warp, so that the switch does not diverge. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int MASKED>
+template <int STORED, int VECTOR, typename SUM, int GROUP, int MASKED, int AT_ONCE>
 static __global__ void __launch_bounds__(THREADS, resident<GROUP, 0, MASKED>)
-  mixed_kernel(eccsr a, device_values values, device_vectors v)
+  mixed_kernel(eccsr a, device_values values, device_vectors all)
 {
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
@@ -17,12 +18,21 @@ static __global__ void __launch_bounds__(THREADS, resident<GROUP, 0, MASKED>)
   });
 }
 
+/* Starts it, AT_ONCE for several groups. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int MASKED>
+static cudaError_t start_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
+{
+  return start_groups<GROUP>(1, mixed_kernel<STORED, VECTOR, SUM, GROUP, MASKED, always_at_once<SUM, GROUP, 0, MASKED>>,
+                             mixed_kernel<STORED, VECTOR, SUM, GROUP, MASKED, 1>, blocks_for<STORED>(a), THREADS, stream, a,
+                             values, v);
+}
+
 /* Only matrices that have masks anywhere pay for asking each slice. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
 {
-  return launch(a.masked ? mixed_kernel<STORED, VECTOR, SUM, GROUP, 1> : mixed_kernel<STORED, VECTOR, SUM, GROUP, 0>,
-                blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
+  return a.masked ? start_mixed<STORED, VECTOR, SUM, GROUP, 1>(a, values, v, stream)
+                  : start_mixed<STORED, VECTOR, SUM, GROUP, 0>(a, values, v, stream);
 }
 
 /* These are the combinations of types that other files call. */
@@ -33,4 +43,4 @@ cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, c
 MACKO_ECCSR_WIDTHS
 #undef MACKO_CASE
 #define MACKO_CASE(stored, vector, sum) GROUP_CASE(stored, vector, sum, MACKO_DEVICE_GROUP)
-MACKO_ECCSR_GROUP_WIDTHS
+MACKO_ECCSR_FREQUENT

@@ -3,9 +3,10 @@
 
 /* Multiplies by slices of runs of W columns, a.split warps each, of which the first adds up what all found, always in the same
  * order. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
-static __global__ void __launch_bounds__(THREADS) split_kernel(eccsr a, device_values values, device_vectors v)
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int AT_ONCE>
+static __global__ void __launch_bounds__(THREADS) split_kernel(eccsr a, device_values values, device_vectors all)
 {
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
   __shared__ SUM sums[GROUP][WARPS][WARP];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, part = warp % a.split;
   const int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split;
@@ -28,14 +29,23 @@ static __global__ void __launch_bounds__(THREADS) split_kernel(eccsr a, device_v
   }
 }
 
+/* Starts it, AT_ONCE for several groups. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
+static cudaError_t start_split(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
+{
+  const unsigned blocks = (unsigned)((a.count * a.split + WARPS - 1) / WARPS);
+  return start_groups<GROUP>(1, split_kernel<STORED, VECTOR, SUM, GROUP, W, MASKED, always_at_once<SUM, GROUP, W, MASKED>>,
+                             split_kernel<STORED, VECTOR, SUM, GROUP, W, MASKED, 1>, blocks, THREADS, stream, a, values, v);
+}
+
 /* a.width is 1 to 8 here. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
 {
 #define CASE(w) \
   case w: \
-    return launch(a.masked ? split_kernel<STORED, VECTOR, SUM, GROUP, w, 1> : split_kernel<STORED, VECTOR, SUM, GROUP, w, 0>, \
-                  (unsigned)((a.count * a.split + WARPS - 1) / WARPS), THREADS, 0, stream, a, values, v);
+    return a.masked ? start_split<STORED, VECTOR, SUM, GROUP, w, 1>(a, values, v, stream) \
+                    : start_split<STORED, VECTOR, SUM, GROUP, w, 0>(a, values, v, stream);
   switch (a.width) {
   CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
   }
@@ -49,6 +59,6 @@ cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, c
                                                                                          const device_vectors &, cudaStream_t);
 #define MACKO_CASE(stored, vector, sum) \
   GROUP_CASE(stored, vector, sum, 1) GROUP_CASE(stored, vector, sum, MACKO_DEVICE_GROUP)
-MACKO_ECCSR_SPLITS
+MACKO_ECCSR_FREQUENT
 #undef MACKO_CASE
 #undef GROUP_CASE

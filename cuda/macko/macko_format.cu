@@ -14,7 +14,8 @@ extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const mack
                                                                            "no memory for a device matrix");
     d->own = own;
     /* New values leave the rows as they are. */
-    macko_status s = d->m.plan.layout == MACKO_LAYOUT_SLICE ? MACKO_OK : macko_rows_prepare(d, &own->rows, host, stream, err);
+    macko_status s = d->m.plan.layout == MACKO_LAYOUT_SLICE ? macko_slices_longest(d, host, &own->longest, stream, err)
+                                                            : macko_rows_prepare(d, &own->rows, host, stream, err);
     if (s) return s;
     d->own_bytes = own->rows.bytes + own->rows.row_units.bytes + own->rows.space_bytes;
   }

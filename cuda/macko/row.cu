@@ -232,7 +232,7 @@ struct rows_launch {
   device_row_units row_units;
   const device_rows *r;
   cudaStream_t stream;
-  static constexpr int RARE = MACKO_NARROW; /* lanes take eight entries, as of every type but f64 */
+  static constexpr int AT_ONCE = 1, RARE = MACKO_NARROW; /* lanes take eight entries, as of every type but f64 */
 
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
@@ -323,7 +323,7 @@ macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_produ
   if (s) return s;
   to_run.a.partials = (double *)((char *)loan.memory + r->row_units.zeroed);
   macko_row_units_give_space(&to_run.row_units, loan.memory);
-  s = run_product(to_run, d, p, err);
+  s = run_product(to_run, d, p, 1, err);
   macko_status back = macko_work_space_give_back(r->space, stream, &loan, s ? NULL : err);
   return s ? s : back;
 }

@@ -51,6 +51,11 @@ void macko_columns_destroy(macko_device_matrix *d);
 macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 
+/* Sets *longest to the most steps that a slice of *d has: from *host, where that has the slices, else on the GPU, for which it
+ * waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_slices_longest(const macko_device_matrix *d, const macko_matrix *host, int64_t *longest, cudaStream_t stream,
+                                  macko_error *err);
+
 /* Writes the entries (i, first_col + i) of a matrix of layout slice, nrows doubles in device memory. */
 macko_status macko_slices_diagonal(const macko_device_matrix *d, int64_t first_col, double *diagonal, cudaStream_t stream,
                                    macko_error *err);

@@ -1,11 +1,15 @@
 /* Layout slice: one warp a slice, one lane a row (slice_steps.cuh); several warps a slice (slice_split.cu) where there are too
  * few slices to fill the GPU. */
+#include "core/warp.cuh"
 #include "macko/slice_steps.cuh"
 
-/* This is the body of both kernels below, which differ in their registers. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int UNROLLED>
-static __device__ __forceinline__ void whole_slices(const slices &a, const device_values &values, const device_vectors &v)
+#include <algorithm>
+
+/* This is the body of both kernels below, which differ in their registers; AT_ONCE for several groups, in more of them. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int UNROLLED, int AT_ONCE>
+static __device__ __forceinline__ void whole_slices(const slices &a, const device_values &values, const device_vectors &all)
 {
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
@@ -14,10 +18,10 @@ static __device__ __forceinline__ void whole_slices(const slices &a, const devic
 }
 
 /* Multiplies by slices, a warp each, in as many registers as the compiler likes. */
-template <int STORED, int VECTOR, typename SUM, int GROUP>
+template <int STORED, int VECTOR, typename SUM, int GROUP, int AT_ONCE>
 static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_values values, device_vectors v)
 {
-  whole_slices<STORED, VECTOR, SUM, GROUP, 0>(a, values, v);
+  whole_slices<STORED, VECTOR, SUM, GROUP, 0, AT_ONCE>(a, values, v);
 }
 
 /* f32 values wait for x of f64 vectors: in slices of many steps, four rounds together are worth their registers, with which
@@ -25,10 +29,10 @@ static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_
 enum { MANY_STEPS = 16, MANY_BLOCKS = 10, MANY_ROUNDS = 4 };
 
 /* Does the same for slices of many steps. */
-template <int STORED, int VECTOR, typename SUM, int GROUP>
+template <int STORED, int VECTOR, typename SUM>
 static __global__ void __launch_bounds__(THREADS, MANY_BLOCKS) many_steps_kernel(slices a, device_values values, device_vectors v)
 {
-  whole_slices<STORED, VECTOR, SUM, GROUP, MANY_ROUNDS>(a, values, v);
+  whole_slices<STORED, VECTOR, SUM, 1, MANY_ROUNDS, 0>(a, values, v);
 }
 
 /* ---- stencils: no index and no value is read per entry, so that little but x and y moves ---- */
@@ -41,11 +45,12 @@ template <int VALUE> static __device__ __forceinline__ double stencil_value(int 
   return type == MACKO_F16 ? number_of<MACKO_F16>(step.z) : number_of<MACKO_BF16>(step.z);
 }
 
-/* Multiplies by the stencils, a warp a slice. All lanes read the same steps; each has those whose mask holds its bit. x begins
- * at the lane's row, so that a distance is an index. */
-template <int VALUE, int VECTOR, int GROUP>
-static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int type, device_vectors v)
+/* Multiplies by the stencils, a warp a slice; AT_ONCE for several groups. All lanes read the same steps; each has those whose mask
+ * holds its bit. x begins at the lane's row, so that a distance is an index. */
+template <int VALUE, int VECTOR, int GROUP, int AT_ONCE>
+static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int type, device_vectors all)
 {
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
   int lane = threadIdx.x % MACKO_SLICE_ROWS;
   int64_t warps = (int64_t)gridDim.x * (THREADS / MACKO_SLICE_ROWS);
   for (int64_t slice = (int64_t)blockIdx.x * (THREADS / MACKO_SLICE_ROWS) + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count;
@@ -80,27 +85,31 @@ static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int t
   }
 }
 
-/* Starts that kernel for groups of vectors, and one by one for those that are left. */
-template <int VALUE, int VECTOR>
-static cudaError_t start_stencils(const slices &a, int type, const macko_product *p, cudaStream_t stream)
+/* Starts that kernel for v.count groups. */
+template <int VALUE, int VECTOR, int GROUP>
+static cudaError_t start_stencils(const slices &a, int type, const device_vectors &v, cudaStream_t stream)
 {
-  cudaError_t error = cudaSuccess;
-  for (int64_t j = 0; !error && j < p->k;) {
-    int group = p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1;
-    auto kernel = group > 1 ? stencil_kernel<VALUE, VECTOR, MACKO_DEVICE_GROUP> : stencil_kernel<VALUE, VECTOR, 1>;
-    error = launch(kernel, blocks_for(a.count), THREADS, 0, stream, a, type, vectors_from(p, j));
-    j += group;
-  }
-  return error;
+  const auto kernel = v.count > 1 ? stencil_kernel<VALUE, VECTOR, GROUP, 1> : stencil_kernel<VALUE, VECTOR, GROUP, 0>;
+  return launch(kernel, dim3(blocks_for(a.count), v.count), THREADS, 0, stream, a, type, v);
+}
+
+/* Goes through the vectors of p. */
+template <int VALUE, int VECTOR>
+static cudaError_t run_stencils(const slices &a, int type, const macko_product *p, int grouped, cudaStream_t stream)
+{
+  return go_through(
+    p, grouped, MACKO_DEVICE_AT_ONCE,
+    [&](const device_vectors &v) { return start_stencils<VALUE, VECTOR, MACKO_DEVICE_GROUP>(a, type, v, stream); },
+    [&](const device_vectors &v) { return start_stencils<VALUE, VECTOR, 1>(a, type, v, stream); });
 }
 
 /* Chooses the kernel for the types of values and vectors: the most frequent ones are compiled in. */
-static cudaError_t multiply_stencils(const slices &a, int type, const macko_product *p, cudaStream_t stream)
+static cudaError_t multiply_stencils(const slices &a, int type, const macko_product *p, int grouped, cudaStream_t stream)
 {
-  if (p->vector_type == MACKO_F64 && type == MACKO_F64) return start_stencils<MACKO_F64, MACKO_F64>(a, type, p, stream);
-  if (p->vector_type == MACKO_F64) return start_stencils<MACKO_ANY, MACKO_F64>(a, type, p, stream);
-  if (p->vector_type == MACKO_F32) return start_stencils<MACKO_ANY, MACKO_F32>(a, type, p, stream);
-  return start_stencils<MACKO_ANY, MACKO_ANY>(a, type, p, stream);
+  if (p->vector_type == MACKO_F64 && type == MACKO_F64) return run_stencils<MACKO_F64, MACKO_F64>(a, type, p, grouped, stream);
+  if (p->vector_type == MACKO_F64) return run_stencils<MACKO_ANY, MACKO_F64>(a, type, p, grouped, stream);
+  if (p->vector_type == MACKO_F32) return run_stencils<MACKO_ANY, MACKO_F32>(a, type, p, grouped, stream);
+  return run_stencils<MACKO_ANY, MACKO_ANY>(a, type, p, grouped, stream);
 }
 
 /* This is what run_product calls to start a kernel for its types. */
@@ -108,26 +117,29 @@ struct slice_launch {
   slices a;
   int64_t steps; /* of all slices together */
   cudaStream_t stream;
-  static constexpr int RARE = MACKO_ANY;
+  static constexpr int AT_ONCE = MACKO_DEVICE_AT_ONCE, RARE = MACKO_ANY;
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     unsigned blocks = blocks_for(a.count);
-    auto kernel = slice_kernel<STORED, VECTOR, SUM, GROUP>;
+    constexpr int AT_ONCE_TOO = GROUP > 1 || can_be_at_once<STORED, SUM>;
+    auto one = slice_kernel<STORED, VECTOR, SUM, GROUP, (GROUP > 1)>;
     /* A block that has loaded a table keeps it for several slices. */
     if (STORED == MACKO_U8 && blocks > 4096) blocks = (blocks + 3) / 4;
     if constexpr (STORED == MACKO_F32 && VECTOR == MACKO_F64 && GROUP == 1)
-      if (steps >= MANY_STEPS * a.count) kernel = many_steps_kernel<STORED, VECTOR, SUM, GROUP>;
-    return launch(kernel, blocks, THREADS, 0, stream, a, values, v);
+      if (steps >= MANY_STEPS * a.count) one = many_steps_kernel<STORED, VECTOR, SUM>;
+    return start_groups<GROUP>(AT_ONCE_TOO, one, slice_kernel<STORED, VECTOR, SUM, GROUP, AT_ONCE_TOO>, blocks, THREADS, stream, a,
+                               values, v);
   }
 };
 
 /* Multiplies by the slices that are no stencils. */
 static macko_status multiply_steps(const slices &a, int64_t steps, const macko_device_matrix *d, const macko_product *p,
-                                   cudaStream_t stream, macko_error *err)
+                                   int grouped, cudaStream_t stream, macko_error *err)
 {
-  if (d->m.plan.values == MACKO_VALUES_PAIRS) return macko_pairs_multiply(a, d, p, stream, err);
-  return a.split > 1 ? macko_split_multiply(a, d, p, stream, err) : run_product(slice_launch{a, steps, stream}, d, p, err);
+  if (d->m.plan.values == MACKO_VALUES_PAIRS) return macko_pairs_multiply(a, d, p, grouped, stream, err);
+  if (a.split > 1) return macko_split_multiply(a, d, p, grouped, stream, err);
+  return run_product(slice_launch{a, steps, stream}, d, p, grouped, err);
 }
 
 /* ---- the diagonal ---- */
@@ -176,14 +188,56 @@ macko_status macko_slices_diagonal(const macko_device_matrix *d, int64_t first_c
   return macko_cuda_status(error, "starting to read a diagonal", err);
 }
 
+/* ---- products ---- */
+
+/* Sets *longest to the most steps that a slice has; it is 0 before. */
+static __global__ void __launch_bounds__(THREADS) longest_kernel(slices a, unsigned *longest)
+{
+  const int64_t slice = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  unsigned steps = slice < a.count ? (unsigned)load_header(a.headers, slice).steps : 0;
+  for (int d = WARP / 2; d > 0; d /= 2) steps = max(steps, __shfl_xor_sync(EVERY, steps, d));
+  if (threadIdx.x % WARP == 0) atomicMax(longest, steps);
+}
+
+/* A matrix that was encoded on the GPU has no slices on the host. */
+macko_status macko_slices_longest(const macko_device_matrix *d, const macko_matrix *host, int64_t *longest, cudaStream_t stream,
+                                  macko_error *err)
+{
+  const slices a = slices_of(d);
+  const macko_section *there = macko_find_section(host, "slices");
+  unsigned most = 0;
+  *longest = 0;
+  if (a.count == 0) return MACKO_OK;
+  if (there) {
+    for (int64_t i = 0; i < a.count; i++) most = std::max(most, (unsigned)macko_slice_at((const uint32_t *)there->data, i).steps);
+    return *longest = most, MACKO_OK;
+  }
+  void *counter = NULL;
+  macko_status s = macko_device_alloc(sizeof most, "the steps of the longest slice", &counter, err);
+  if (s) return s;
+  cudaError_t error = cudaMemsetAsync(counter, 0, sizeof most, stream);
+  const unsigned blocks = (unsigned)((a.count + THREADS - 1) / THREADS);
+  if (!error) error = launch(longest_kernel, blocks, THREADS, 0, stream, a, (unsigned *)counter);
+  if (!error) error = cudaMemcpyAsync(&most, counter, sizeof most, cudaMemcpyDeviceToHost, stream);
+  if (!error) error = cudaStreamSynchronize(stream);
+  cudaFree(counter);
+  *longest = most;
+  return macko_cuda_status(error, "looking for the longest slice", err);
+}
+
 /* Stencils come first, which need no values: each kind of slice has its own kernel, which leaves out the slices of the other,
  * so that every row is written once. */
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   slices a = slices_of(d);
   int64_t stencils = macko_params_of(&d->m.plan)->slice.stencils, steps = macko_params_of(&d->m.plan)->slice.value_units[2];
+  const int64_t longest = ((const device_macko *)d->own)->longest;
   a.split = macko_slice_split(a.count, steps);
-  cudaError_t error = stencils ? multiply_stencils(a, d->m.value_type, p, stream) : cudaSuccess;
+  /* Groups read the matrix once. Where a product waits for the longest slice, or there are so few that the GPU has room for those
+   * of all vectors, each has warps of its own: four of rmat:16 577 us instead of 4131. */
+  enum { SHARE = 335 };
+  const int grouped = SHARE * longest * MACKO_SLICE_ROWS <= d->m.nnz;
+  cudaError_t error = stencils ? multiply_stencils(a, d->m.value_type, p, grouped, stream) : cudaSuccess;
   if (error || stencils == a.count) return macko_cuda_status(error, "starting a multiply", err);
-  return multiply_steps(a, steps, d, p, stream, err);
+  return multiply_steps(a, steps, d, p, grouped, stream, err);
 }

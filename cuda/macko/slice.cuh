@@ -47,7 +47,7 @@ static __device__ __forceinline__ slice_lane open_lane(const slices &a, const ma
 }
 
 /* Goes through all slices that are no stencils, each by one warp. add(s, slice, from, to, sum) adds steps from .. to - 1 to the
- * sums of the calling lane and answers the lane's row. */
+ * sums of the calling lane and answers the lane's row. v are the vectors of the block. */
 template <int VECTOR, typename SUM, int GROUP, typename ADD>
 static __device__ __forceinline__ void take_slices(const slices &a, const device_vectors &v, const ADD &add)
 {
@@ -107,12 +107,12 @@ static inline unsigned blocks_for(int64_t warps)
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* Multiplies by the slices that are no stencils, a.split warps each. */
-macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
-                                  macko_error *err);
+/* Multiplies by the slices that are no stencils, a.split warps each, groups of vectors together where `grouped` says so. */
+macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, int grouped,
+                                  cudaStream_t stream, macko_error *err);
 
-/* Multiplies by the slices that are no stencils, where the codec is pairs. */
-macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
-                                  macko_error *err);
+/* Does the same where the codec is pairs. */
+macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, int grouped,
+                                  cudaStream_t stream, macko_error *err);
 
 #endif

@@ -141,8 +141,9 @@ static __device__ __forceinline__ int64_t add_slice(const slices &a, const block
 
 /* Multiplies by slices, a warp each. */
 template <int VECTOR, typename SUM, int GROUP>
-static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
+static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_source<SUM> p, device_vectors all)
 {
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, 1>(all);
   __shared__ shared_pairs<SUM> table;
   const block_pairs<SUM> pairs = {p.codes, table, share_pairs(p, &table)};
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
@@ -152,8 +153,9 @@ static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_so
 
 /* Multiplies by slices, a.split warps each. */
 template <int VECTOR, typename SUM, int GROUP>
-static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
+static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, pair_source<SUM> p, device_vectors all)
 {
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, 1>(all);
   __shared__ shared_pairs<SUM> table;
   __shared__ block_sums<SUM, GROUP> sums;
   const block_pairs<SUM> pairs = {p.codes, table, share_pairs(p, &table)};
@@ -162,32 +164,31 @@ static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, p
   });
 }
 
-/* Gives the kernel for a group of vectors. */
-template <int VECTOR, typename SUM, int GROUP> static auto kernel_for(const slices &a)
+/* Starts the kernel for v.count groups at once. */
+template <int VECTOR, typename SUM, int GROUP>
+static cudaError_t start_pairs(const slices &a, const pair_source<SUM> &source, const device_vectors &v, cudaStream_t stream)
 {
-  return a.split > 1 ? split_pairs_kernel<VECTOR, SUM, GROUP> : pairs_kernel<VECTOR, SUM, GROUP>;
-}
-
-/* Starts the kernels for groups of vectors, and one by one for those that are left. */
-template <int VECTOR, typename SUM>
-static cudaError_t start_pairs(const slices &a, const pair_source<SUM> &source, const macko_product *p, cudaStream_t stream)
-{
+  const auto kernel = a.split > 1 ? split_pairs_kernel<VECTOR, SUM, GROUP> : pairs_kernel<VECTOR, SUM, GROUP>;
   unsigned blocks = blocks_for(a.count * a.split);
   /* A block that has loaded a table keeps it for several slices. */
   if (a.split == 1 && blocks > 4096) blocks = (blocks + 3) / 4;
-  cudaError_t error = cudaSuccess;
-  for (int64_t j = 0; !error && j < p->k;) {
-    int group = p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1;
-    auto kernel = group > 1 ? kernel_for<VECTOR, SUM, MACKO_DEVICE_GROUP>(a) : kernel_for<VECTOR, SUM, 1>(a);
-    error = launch(kernel, blocks, THREADS, 0, stream, a, source, vectors_from(p, j));
-    j += group;
-  }
-  return error;
+  return launch(kernel, dim3(blocks, v.count), THREADS, 0, stream, a, source, v);
+}
+
+/* Goes through the vectors of p. */
+template <int VECTOR, typename SUM>
+static cudaError_t run_pairs(const slices &a, const pair_source<SUM> &source, const macko_product *p, int grouped,
+                             cudaStream_t stream)
+{
+  return go_through(
+    p, grouped, MACKO_DEVICE_AT_ONCE,
+    [&](const device_vectors &v) { return start_pairs<VECTOR, SUM, MACKO_DEVICE_GROUP>(a, source, v, stream); },
+    [&](const device_vectors &v) { return start_pairs<VECTOR, SUM, 1>(a, source, v, stream); });
 }
 
 /* Sums are f32 where vectors are f32 and the matrix is not f64, else f64. */
-macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
-                                  macko_error *err)
+macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, int grouped,
+                                  cudaStream_t stream, macko_error *err)
 {
   const device_tables *t = &((const device_macko *)d->own)->tables;
   const uint32_t *codes = (const uint32_t *)macko_device_data(d, "values");
@@ -195,9 +196,9 @@ macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d,
   int count = (int)d->m.plan.table;
   pair_source<double> f64 = {codes, gaps, t->as_f64, count};
   cudaError_t error;
-  if (p->vector_type == MACKO_F64) error = start_pairs<MACKO_F64, double>(a, f64, p, stream);
+  if (p->vector_type == MACKO_F64) error = run_pairs<MACKO_F64, double>(a, f64, p, grouped, stream);
   else if (p->vector_type == MACKO_F32 && t->as_f32)
-    error = start_pairs<MACKO_F32, float>(a, pair_source<float>{codes, gaps, t->as_f32, count}, p, stream);
-  else error = start_pairs<MACKO_ANY, double>(a, f64, p, stream);
+    error = run_pairs<MACKO_F32, float>(a, pair_source<float>{codes, gaps, t->as_f32, count}, p, grouped, stream);
+  else error = run_pairs<MACKO_ANY, double>(a, f64, p, grouped, stream);
   return macko_cuda_status(error, "starting a multiply", err);
 }

@@ -1,10 +1,11 @@
 /* Layout slice where slices are few: several warps take a slice. A file of its own, as kernels take long to compile. */
 #include "macko/slice_steps.cuh"
 
-/* Multiplies by slices, a.split warps each. */
-template <int STORED, int VECTOR, typename SUM, int GROUP>
-static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_values values, device_vectors v)
+/* Multiplies by slices, a.split warps each; AT_ONCE for several groups. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int AT_ONCE>
+static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_values values, device_vectors all)
 {
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   __shared__ block_sums<SUM, GROUP> sums;
   const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
@@ -17,16 +18,19 @@ static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_
 struct split_launch {
   slices a;
   cudaStream_t stream;
-  static constexpr int RARE = MACKO_ANY;
+  static constexpr int AT_ONCE = MACKO_DEVICE_AT_ONCE, RARE = MACKO_ANY;
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
-    return launch(split_kernel<STORED, VECTOR, SUM, GROUP>, blocks_for(a.count * a.split), THREADS, 0, stream, a, values, v);
+    constexpr int AT_ONCE_TOO = GROUP > 1 || can_be_at_once<STORED, SUM>;
+    return start_groups<GROUP>(AT_ONCE_TOO, split_kernel<STORED, VECTOR, SUM, GROUP, 0>,
+                               split_kernel<STORED, VECTOR, SUM, GROUP, AT_ONCE_TOO>, blocks_for(a.count * a.split), THREADS,
+                               stream, a, values, v);
   }
 };
 
-macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
-                                  macko_error *err)
+macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, int grouped,
+                                  cudaStream_t stream, macko_error *err)
 {
-  return run_product(split_launch{a, stream}, d, p, err);
+  return run_product(split_launch{a, stream}, d, p, grouped, err);
 }

@@ -56,7 +56,7 @@ struct slide_launch {
   slide a;
   int64_t cells;
   cudaStream_t stream;
-  static constexpr int RARE = MACKO_ANY;
+  static constexpr int AT_ONCE = 1, RARE = MACKO_ANY;
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
@@ -105,7 +105,7 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
 {
   slide a = slide_of(d);
   a.lanes = ((const slide_own *)d->own)->lanes;
-  return run_product(slide_launch{a, macko_slide_counts_of(&d->m.plan)->cells, stream}, d, p, err);
+  return run_product(slide_launch{a, macko_slide_counts_of(&d->m.plan)->cells, stream}, d, p, 1, err);
 }
 
 static void destroy(macko_device_matrix *d)
