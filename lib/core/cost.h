@@ -6,9 +6,9 @@
 #include "core/cpu.h"
 #include "core/format.h"
 
-/* What the parts of a product by one vector take, in nanoseconds (`drag` and `worth` are shares). Each field is the time of one of
- * what its comment names; 0 says that it costs nothing beside the rest, or is not told apart. A plan counts these parts, adds up
- * their times as macko_plan.work, and macko_set_time adds what moving the bytes takes. */
+/* What the parts of a product by one vector take, in nanoseconds (`drag`, `eccsr_single` and `worth` are shares). Each field is
+ * the time of one of what its comment names; 0 says that it costs nothing beside the rest, or is not told apart. A plan counts
+ * these parts, adds up their times as macko_plan.work, and macko_set_time adds what moving the bytes takes. */
 typedef struct {
   double byte, cached_byte; /* a byte from memory; one from the last-level cache, which a GPU is not asked for */
   double product;      /* a whole product of a format that is read slice by slice: what it takes however small the matrix is */
@@ -31,7 +31,7 @@ typedef struct {
   double run;          /* slot of 8 lanes side by side in slices that are not uniform */
   double listed;       /* slot of slices that gather x by one list of distances */
   double walked;       /* slot of slices whose lanes have gaps of their own */
-  double slot_single;  /* more for a slot of an f32 matrix in slices that are no stencils */
+  double slot_single;  /* more, or less, for a slot of an f32 matrix in slices that are no stencils */
   double paired;       /* slot of slices whose gaps are those of codes of pairs, without the look-up of values */
   double pair;         /* more for such a slot, for each pair in the table: lanes look up different ones */
   double run_paired;   /* the same where 8 lanes side by side look up one code */
@@ -91,7 +91,7 @@ typedef struct {
   double eccsr_masked; /* more for an entry of a slice with masks */
   double eccsr_empty;  /* slot of such a slice that no entry fills */
   double eccsr_rare;   /* more for an entry stored as 16-bit codes or floats, which have no kernels for runs of known width */
-  double eccsr_single; /* more for an entry of an f32 matrix, whose loops take as long as those of f64, which wait for bytes */
+  double eccsr_single; /* share of the time of all these, but for the waits, that an f32 matrix takes */
   double eccsr_hidden; /* `hidden` of its plans without masks (macko_plan in format.h) */
   double eccsr_slot;   /* slot of its variant paper */
   double slide_slot;   /* slot of format slide */

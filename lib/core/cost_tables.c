@@ -14,7 +14,7 @@ static const macko_cost amd_cost = {
   .paper_entry = 2.4, .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
   .eccsr_entry = 0.078, .eccsr_run = 0.78, .eccsr_masked_run = 0.23, .eccsr_block = 2.5, .eccsr_masked = 0.09,
-  .eccsr_empty = 0.137, .eccsr_slot = 1,
+  .eccsr_empty = 0.137, .eccsr_single = 1, .eccsr_slot = 1,
   .slide_slot = 1, .worth = 0.9};
 
 /* The costs of one core of an AMD EPYC of the fourth generation (AVX-512), on which all takes longer: work by a seventh, bytes
@@ -31,21 +31,21 @@ static const macko_cost amd_19h_cost = {
   .byte_codes = 0.35,
   .half_codes = 1.15, .halves = 0.17, .dtans_equal = 6.9, .dtans_one = 8, .dtans_two = 11.5,
   .eccsr_entry = 0.09, .eccsr_run = 0.9, .eccsr_masked_run = 0.266, .eccsr_block = 2.9, .eccsr_masked = 0.105,
-  .eccsr_empty = 0.157, .eccsr_slot = 1.15,
+  .eccsr_empty = 0.157, .eccsr_single = 1, .eccsr_slot = 1.15,
   .slide_slot = 1.15, .worth = 0.9};
 
 /* The costs of one core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache). They were fitted to every second matrix
  * of those that solvers/bench/choice.py was given, but for csr_long_miss, for which wave (held out) counted too, and `byte`, which
  * is that of plain CSR beyond the cache (15 to 20 GB/s). `line` and `csr_saved` were fitted to graphs, finite elements of the
  * second order and blocks of unknowns; what eccsr costs to 84 blocks of unknowns, a quarter of them f32, and a few real matrices,
- * beside csr of the same run, so that what is chosen of the two is right; `slot_single` to those that are f32. On a Xeon of the
- * fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit codes cost, to
- * real and generated matrices; `run` and `drag`, so that what is chosen of them is right. What no such matrix has is the AMD's,
- * times 1.3. */
+ * beside csr of the same run, so that what is chosen of the two is right; `eccsr_single` and `slot_single` to 18 that are f32. On
+ * a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit
+ * codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them is right. What no such matrix has
+ * is the AMD's, times 1.3. */
 static const macko_cost intel_cost = {
   .byte = 0.055, .cached_byte = 0.03, .product = 230, .line = 2.6, .csr_entry = 0.28, .csr_row = 1.2, .csr_miss = 7.5,
   .csr_long_miss = 8, .csr_single = 0.7, .csr_half = 1.6,
-  .csr_saved = 0.75, .stencil = 0.14, .uniform = 0.123, .run = 0.24, .listed = 0.174, .walked = 0.39, .slot_single = 0.12,
+  .csr_saved = 0.75, .stencil = 0.14, .uniform = 0.123, .run = 0.24, .listed = 0.174, .walked = 0.39, .slot_single = -0.04,
   .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, .padded = 0.43, .drag = 0.42, .even_drag = 0.26, .eccsr_drag = 0.06,
   .eccsr_mixed_drag = 0.3, .eccsr_masked_drag = 0.126, .slice = 29,
   .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, .ordered_row = 1.15, .far_row = 1.5,
@@ -53,7 +53,7 @@ static const macko_cost intel_cost = {
   .halves = 0.2, .few_codes = 0.12, .integers = 0.265,
   .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13,
   .eccsr_entry = 0.078, .eccsr_run = 1.32, .eccsr_masked_run = 0.56, .eccsr_block = 2.2, .eccsr_masked = 0.12,
-  .eccsr_empty = 0.16, .eccsr_single = 0.126, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.95};
+  .eccsr_empty = 0.16, .eccsr_single = 0.7, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.95};
 
 /* The costs of one core without AVX-512, whose vectors have four doubles or fewer: the AMD's, whose kernels for AVX2 were timed
  * with matrices that stay in its second-level cache. There csr, which gathers as fast, is ahead of most that does not repeat. */
@@ -66,8 +66,8 @@ static const macko_cost narrow_cost = {
   .row_wide = 1.2, .row_single = 1.2, .row_narrow = 1.2, .row_row = 8, .paper_entry = 2.4,
   .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.25, .eccsr_run = 0.9, .eccsr_masked_run = 0.9, .eccsr_block = 2.5, .eccsr_masked = 0.8, .eccsr_slot = 1,
-  .slide_slot = 1, .worth = 0.9};
+  .eccsr_entry = 0.25, .eccsr_run = 0.9, .eccsr_masked_run = 0.9, .eccsr_block = 2.5, .eccsr_masked = 0.8, .eccsr_single = 1,
+  .eccsr_slot = 1, .slide_slot = 1, .worth = 0.9};
 
 /* The costs of an H200 whose L2 was flushed. Those of formats csr, eccsr and layouts slice and row were fitted at once to 255
  * generated matrices of 0.2 to 88 million entries, f64, f32 and f16, with one to eight unknowns a node and couplings left out;
@@ -93,7 +93,7 @@ const macko_cost macko_h200_cost = {
   .eccsr_run = 0.00052, .eccsr_slice = 0.45, .eccsr_masked_run = 0.0011, .eccsr_masked_block = 0.022, .eccsr_longest = 105,
   .eccsr_longest_column = 13, .eccsr_longest_skip = 121, .eccsr_masked = 0.00051, .eccsr_masked_longest = 63,
   .eccsr_masked_column = 60.6, .eccsr_masked_skip = 227, .eccsr_empty = 0.00095, .eccsr_rare = 0.0045, .eccsr_hidden = 0.18,
-  .eccsr_slot = 0.00028,
+  .eccsr_single = 1, .eccsr_slot = 0.00028,
   .slide_slot = 0.0002, .worth = 1};
 
 const macko_cost *macko_cpu_cost(int avx512, macko_processor processor)

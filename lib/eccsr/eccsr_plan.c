@@ -79,7 +79,7 @@ static double wait_with_masks(const macko_cost *cost, int split, const macko_ecc
 
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
  * entries, runs, blocks, slots of masks that are empty, as all slots of slices without masks are filled, and the wait for the
- * longest block. Slices with masks have the runs and blocks that are theirs by entries. */
+ * longest block. Slices with masks have the runs and blocks that are theirs by entries. Loops of floats take a share of it all. */
 static double pattern_work(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c,
                            const macko_eccsr_work *work)
 {
@@ -88,10 +88,11 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
   const double run = share * cost->eccsr_masked_run + (1 - share) * cost->eccsr_run;
   const double block = cost->eccsr_block + share * cost->eccsr_masked_block;
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
-  const double entry = cost->eccsr_entry + (a->value_type == MACKO_F32 ? cost->eccsr_single : 0);
-  return cost->product + (double)work->entries * entry + (double)work->runs * run + (double)c->blocks * block +
-         (1 - share) * (double)c->slices * cost->eccsr_slice +
-         (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty +
+  const double single = a->value_type == MACKO_F32 ? cost->eccsr_single : 1;
+  const double sum = (double)work->entries * cost->eccsr_entry + (double)work->runs * run + (double)c->blocks * block +
+                     (1 - share) * (double)c->slices * cost->eccsr_slice +
+                     (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty;
+  return cost->product + single * sum +
          (mostly_masked(c) ? wait_with_masks : wait_for_longest)(cost, split_of(a, c), c, work);
 }
 
