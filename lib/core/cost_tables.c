@@ -35,12 +35,13 @@ static const macko_cost amd_19h_cost = {
   .slide_slot = 1.15, .worth = 0.9};
 
 /* The costs of one core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache). They were fitted to every second matrix
- * of those that solvers/bench/choice.py was given, but for `byte`, which is that of plain CSR beyond the cache (15 to 20
- * GB/s). `line` and `csr_saved` were fitted to graphs, finite elements of the second order and blocks of unknowns; what eccsr costs to 84 blocks of unknowns, a quarter of them f32, and a few real matrices,
- * beside csr of the same run, so that what is chosen of the two is right; `csr_learnt` and csr_long_miss likewise, to 164 f64
- * matrices; `eccsr_single` and `slot_single` to 18 that are f32. On a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`,
- * to short rows; what slices, rows out of their order and 8-bit codes cost, to real and generated matrices; `run` and `drag`, so
- * that what is chosen of them is right. What no such matrix has is the AMD's, times 1.3. */
+ * of those that solvers/bench/choice.py was given, but for `byte`, which is that of plain CSR beyond the cache (15 to 20 GB/s).
+ * `line` and `csr_saved` were fitted to graphs, finite elements of the second order and blocks of unknowns; what eccsr costs to 84
+ * blocks of unknowns, a quarter of them f32, and a few real matrices, beside csr of the same run, so that what is chosen of the
+ * two is right; `csr_learnt` and csr_long_miss likewise, to 164 f64 matrices; `eccsr_single` and `slot_single` to 18 that are f32.
+ * On a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit
+ * codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them is right. What no such matrix has
+ * is the AMD's, times 1.3. */
 static const macko_cost intel_cost = {
   .byte = 0.055, .cached_byte = 0.03, .product = 230, .line = 2.6, .csr_entry = 0.28, .csr_row = 1.2, .csr_miss = 7.5,
   .csr_learnt = 2500, .csr_long_miss = 11, .csr_single = 0.7, .csr_half = 1.6,
