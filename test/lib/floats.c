@@ -48,19 +48,21 @@ static int is_left_out(int64_t col)
 
 /* Nodes of so many unknowns with a dozen neighbours, for the last nodes up to the last column. Without holes all couplings of a
  * node are there, else not those of unknowns whose numbers and 1 add up to a multiple of `holes`, nor columns that are left out.
- * */
-static test_matrix make_nodes(int64_t nodes, int unknowns, int holes)
+ * Of neighbours, so many together follow each other, which makes runs longer than a node. */
+static test_matrix make_nodes(int64_t nodes, int unknowns, int holes, int together)
 {
   test_matrix t = empty(nodes * unknowns, nodes * unknowns, nodes * unknowns * unknowns * 13);
   for (int64_t row = 0; row < t.csr.nrows; row++) {
     const int64_t node = row / unknowns;
     int64_t other = node > 40 ? node - 40 : 0;
     t.row_ptr[row + 1] = t.row_ptr[row];
-    for (int k = 0; k < 12 && other < nodes; k++, other += 1 + (int64_t)(macko_mix((uint64_t)(node * 16 + k)) % 9))
+    for (int k = 0; k < 12 && other < nodes; k++) {
       for (int j = 0; j < unknowns; j++) {
         const int64_t col = other * unknowns + j;
         if (!holes || ((row % unknowns + j + 1) % holes && !is_left_out(col))) add(&t, row, col);
       }
+      other += (k + 1) % together ? 1 : 1 + (int64_t)(macko_mix((uint64_t)(node * 16 + k)) % 9);
+    }
   }
   return t;
 }
@@ -116,13 +118,15 @@ static void check_products(const char *what, const test_matrix *t, const macko_m
   free(x), free(y), free(again);
 }
 
-/* One to eight unknowns a node, for several numbers of nodes, so that last slices are filled differently. */
+/* One to eight unknowns a node, alone and three nodes together, for several numbers of nodes, so that last slices are filled
+ * differently. */
 START_TEST(nodes_of_any_size)
 {
-  const int unknowns = 1 + _i % 8, holes = _i / 8 ? 3 : 0;
+  const int unknowns = 1 + _i % 8, holes = _i / 8 % 2 ? 3 : 0, together = _i / 16 ? 3 : 1;
   for (int64_t nodes = 61; nodes < 66; nodes++) {
-    test_matrix t = make_nodes(nodes, unknowns, holes);
+    test_matrix t = make_nodes(nodes, unknowns, holes, together);
     macko_matrix *eccsr = encode(&t, MACKO_FORMAT_ECCSR), *slice = encode(&t, MACKO_FORMAT_MACKO);
+    if (!holes && unknowns == 2 && together == 3) ck_assert_int_ge(macko_eccsr_params_of(&eccsr->plan)->of.counts.widths, 1 << 6);
     if (holes && unknowns > 2) ck_assert_int_gt(macko_eccsr_params_of(&eccsr->plan)->of.counts.masked, 0);
     for (int64_t k = 1; k <= 5; k++) {
       check_products("eccsr", &t, eccsr, k, holes);
@@ -178,7 +182,7 @@ int main(void)
   Suite *suite = suite_create("floats");
   TCase *t = tcase_create("floats");
   tcase_set_timeout(t, 120);
-  tcase_add_loop_test(t, nodes_of_any_size, 0, 16);
+  tcase_add_loop_test(t, nodes_of_any_size, 0, 32);
   tcase_add_loop_test(t, long_rows_have_exact_sums, 0, 6);
   suite_add_tcase(suite, t);
   return test_run(suite);
