@@ -91,6 +91,16 @@ static cudaError_t run_group(const LAUNCH &to_run, const device_values &values, 
   else return to_run.template run<LAUNCH::RARE, MACKO_ANY, SUM, GROUP>(values, v);
 }
 
+/* Says whether groups of vectors, which read the matrix once, are better than warps of each vector's own, where a warp takes 32
+ * rows: not where a product waits for the longest warp, which goes through that many columns, or there are so few that the GPU has
+ * room for those of all vectors (four of rmat:16 4.1 and 0.6 ms in slices, 6.0 and 1.7 in eccsr). SHARE of the longest are as many
+ * entries as fill the GPU then. */
+static inline int goes_in_groups(int64_t longest, int64_t nnz)
+{
+  enum { SHARE = 335, ROWS = 32 };
+  return (double)longest * SHARE * ROWS <= (double)nnz;
+}
+
 /* Goes through the vectors of p: where `grouped` says so in groups as far as they make some, by run_group(v), then by run_one(v).
  * Either takes at most `at_once` vectors at a time, of groups one at least; v.count says how many groups that are. */
 template <typename RUN_GROUP, typename RUN_ONE>
@@ -107,8 +117,10 @@ static cudaError_t go_through(const macko_product *p, int grouped, int at_once, 
   return error;
 }
 
-/* Says whether kernels for one vector of these types take several at once: not for all, as kernels take long to compile. */
-template <int STORED, typename SUM> constexpr bool can_be_at_once = sizeof(SUM) == 8 || STORED == MACKO_F32;
+/* Says whether kernels for groups of so many vectors, or for one, take several at once: not for one of all types, as kernels take
+ * long to compile. */
+template <int STORED, typename SUM, int GROUP>
+constexpr bool can_be_at_once = GROUP > 1 || sizeof(SUM) == 8 || STORED == MACKO_F32;
 
 /* Starts kernels that take a, values and vectors: `one` for one group, `several` for more at once where there is such a kernel
  * (at_once), else `one` for each. They may be the same. */

@@ -141,7 +141,7 @@ struct csr_launch {
   template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, typename COL = int>
   cudaError_t start(const device_values &values, const device_vectors &v) const
   {
-    constexpr int AT_ONCE = GROUP > 1 || can_be_at_once<STORED, SUM>, ALWAYS = AT_ONCE && (GROUP > 1 || sizeof(SUM) == 8);
+    constexpr int AT_ONCE = can_be_at_once<STORED, SUM, GROUP>, ALWAYS = AT_ONCE && (GROUP > 1 || sizeof(SUM) == 8);
     return start_groups<GROUP>(AT_ONCE, csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, ALWAYS, COL>,
                                csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, AT_ONCE, COL>, (unsigned)nblocks, THREADS, stream, a,
                                values, v);

@@ -62,15 +62,6 @@ extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const
   return macko_prepare_tables(&own->tables, d, host, stream, err);
 }
 
-/* Says whether groups of vectors, which read the matrix once, are better than warps of each vector's own: not where a product waits
- * for the longest block, or there are so few blocks that the GPU has room for those of all vectors (rmat:16, four: 6.0 and 1.7
- * ms). SHARE of the longest are as many entries as fill the GPU then. */
-static int goes_in_groups(const macko_device_matrix *d, const macko_eccsr_counts *c, int width)
-{
-  enum { SHARE = 335 };
-  return (double)c->longest * (width ? width : 1) * SHARE * WARP <= (double)d->m.nnz;
-}
-
 /* The plan tells how runs are, and so which kernel takes them. */
 extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                                     macko_error *err)
@@ -81,7 +72,7 @@ extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d
              (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
              macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), macko_eccsr_width(c), c->masked > 0, c->slices,
              d->m.ncols, macko_eccsr_split(c)};
-  return run_product(eccsr_launch{a, stream}, d, p, goes_in_groups(d, c, a.width), err);
+  return run_product(eccsr_launch{a, stream}, d, p, goes_in_groups(c->longest * (a.width ? a.width : 1), d->m.nnz), err);
 }
 
 extern "C" void macko_eccsr_device_destroy(macko_device_matrix *d)

@@ -122,7 +122,7 @@ struct slice_launch {
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     unsigned blocks = blocks_for(a.count);
-    constexpr int AT_ONCE_TOO = GROUP > 1 || can_be_at_once<STORED, SUM>;
+    constexpr int AT_ONCE_TOO = can_be_at_once<STORED, SUM, GROUP>;
     auto one = slice_kernel<STORED, VECTOR, SUM, GROUP, (GROUP > 1)>;
     /* A block that has loaded a table keeps it for several slices. */
     if (STORED == MACKO_U8 && blocks > 4096) blocks = (blocks + 3) / 4;
@@ -233,10 +233,7 @@ macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_pro
   int64_t stencils = macko_params_of(&d->m.plan)->slice.stencils, steps = macko_params_of(&d->m.plan)->slice.value_units[2];
   const int64_t longest = ((const device_macko *)d->own)->longest;
   a.split = macko_slice_split(a.count, steps);
-  /* Groups read the matrix once. Where a product waits for the longest slice, or there are so few that the GPU has room for those
-   * of all vectors, each has warps of its own: four of rmat:16 577 us instead of 4131. */
-  enum { SHARE = 335 };
-  const int grouped = SHARE * longest * MACKO_SLICE_ROWS <= d->m.nnz;
+  const int grouped = goes_in_groups(longest, d->m.nnz);
   cudaError_t error = stencils ? multiply_stencils(a, d->m.value_type, p, grouped, stream) : cudaSuccess;
   if (error || stencils == a.count) return macko_cuda_status(error, "starting a multiply", err);
   return multiply_steps(a, steps, d, p, grouped, stream, err);

@@ -22,7 +22,7 @@ struct split_launch {
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
-    constexpr int AT_ONCE_TOO = GROUP > 1 || can_be_at_once<STORED, SUM>;
+    constexpr int AT_ONCE_TOO = can_be_at_once<STORED, SUM, GROUP>;
     return start_groups<GROUP>(AT_ONCE_TOO, split_kernel<STORED, VECTOR, SUM, GROUP, 0>,
                                split_kernel<STORED, VECTOR, SUM, GROUP, AT_ONCE_TOO>, blocks_for(a.count * a.split), THREADS,
                                stream, a, values, v);
