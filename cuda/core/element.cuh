@@ -8,11 +8,18 @@
 #include <cuda_fp16.h>
 
 /* These are the types that a kernel learns only when it runs, in place of one that it is compiled for: combinations of types
- * that are too rare for a kernel of their own share one. MACKO_NARROW is any type but f64. */
-enum { MACKO_ANY = 100, MACKO_NARROW };
+ * that are too rare for a kernel of their own share one. MACKO_NARROW is any type but f64. The last two are of vectors that lie
+ * side by side (side_by_side.cuh). */
+enum { MACKO_ANY = 100, MACKO_NARROW, MACKO_BESIDE_F64, MACKO_BESIDE_F32 };
 
 /* Says whether a kernel is compiled for that very type. */
 template <int TYPE> constexpr bool is_known = TYPE != MACKO_ANY && TYPE != MACKO_NARROW;
+
+/* Says whether vectors of that type lie side by side, and gives the type of their elements. */
+template <int VECTOR> constexpr bool is_beside = VECTOR == MACKO_BESIDE_F64 || VECTOR == MACKO_BESIDE_F32;
+template <int VECTOR> constexpr int vector_element = VECTOR;
+template <> constexpr int vector_element<MACKO_BESIDE_F64> = MACKO_F64;
+template <> constexpr int vector_element<MACKO_BESIDE_F32> = MACKO_F32;
 
 /* This says how an element of a type lies in memory: 16-bit floats as their bits, and types known only at run time as bytes. */
 template <int TYPE> struct element;
@@ -150,8 +157,26 @@ static __host__ __device__ __forceinline__ device_vectors vectors_after(device_v
 template <int VECTOR, int GROUP, int AT_ONCE> static __device__ __forceinline__ device_vectors vectors_of_block(device_vectors v)
 {
   if (!AT_ONCE) return v;
-  if (is_known<VECTOR>) v.type = VECTOR;
+  if (is_known<VECTOR>) v.type = vector_element<VECTOR>;
   return vectors_after(v, blockIdx.y * GROUP);
+}
+
+/* Gives the elements of column col of a group of vectors: those that lie side by side 16 bytes at a time, through the read-only
+ * cache. */
+template <int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ void load_group(const device_vectors &v, int64_t col, SUM x[GROUP])
+{
+  static_assert(!is_beside<VECTOR> || GROUP == 4, "four vectors lie side by side");
+  if constexpr (VECTOR == MACKO_BESIDE_F64) {
+    const double2 *p = (const double2 *)v.x + 2 * col;
+    const double2 low = __ldg(p), high = __ldg(p + 1);
+    x[0] = (SUM)low.x, x[1] = (SUM)low.y, x[2] = (SUM)high.x, x[3] = (SUM)high.y;
+  } else if constexpr (VECTOR == MACKO_BESIDE_F32) {
+    const float4 all = __ldg((const float4 *)v.x + col);
+    x[0] = (SUM)all.x, x[1] = (SUM)all.y, x[2] = (SUM)all.z, x[3] = (SUM)all.w;
+  } else
+#pragma unroll
+    for (int g = 0; g < GROUP; g++) x[g] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type);
 }
 
 /* This is the stream of values of a matrix as kernels read it, with the table that codes go through. */
@@ -165,7 +190,7 @@ struct device_values {
  * it does not survive. */
 template <int VECTOR> __device__ __forceinline__ void put_y(const device_vectors &v, int j, int64_t i, double sum)
 {
-  int type = VECTOR == MACKO_ANY ? v.type : VECTOR;
+  int type = VECTOR == MACKO_ANY ? v.type : vector_element<VECTOR>;
   int64_t at = j * v.ldy + i;
   store_y(type, v.y, at, v.beta == 0 ? v.alpha * sum : v.alpha * sum + v.beta * load_y(type, v.y, at));
 }

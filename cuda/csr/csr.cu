@@ -3,7 +3,6 @@
  * adds them up row by row, as many lanes a row as there are for it. Blocks hold whole rows, but for rows too long for one: of
  * those every block leaves a sum, and the last one done adds them up. The order is the same on every run, which cuSPARSE's fast
  * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
-#include "core/work_space.h"
 #include "csr/csr.cuh"
 
 #include <stdlib.h>
@@ -136,7 +135,7 @@ struct csr_launch {
   int items; /* entries that a thread multiplies */
   int wide;  /* 64-bit columns: only through the kernel for any types */
   cudaStream_t stream;
-  static constexpr int AT_ONCE = MACKO_CSR_AT_ONCE, RARE = MACKO_ANY;
+  static constexpr int AT_ONCE = MACKO_DEVICE_AT_ONCE, RARE = MACKO_ANY;
   /* One vector of sums in f32 has a kernel of its own, in fewer registers. */
   template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, typename COL = int>
   cudaError_t start(const device_values &values, const device_vectors &v) const
@@ -172,13 +171,13 @@ typedef struct {
   csr a;
   void *memory; /* blocks, then long rows */
   macko_work_space *space;
-  macko_work_space *packed; /* room for vectors side by side, which no stream has before it multiplies several */
+  macko_work_space *beside; /* for vectors side by side */
 } device_csr;
 
 /* Gives the number of bytes of work space before the sums of pieces: the counters of each long row, a multiple of 16. */
 static size_t counter_bytes(const macko_csr_cut *cut)
 {
-  return (size_t)cut->nlong * MACKO_CSR_AT_ONCE * sizeof(unsigned);
+  return (size_t)cut->nlong * MACKO_DEVICE_AT_ONCE * sizeof(unsigned);
 }
 
 /* Copies blocks and long rows to the device and makes the work space. Counters are zeroed there once; products leave them so. */
@@ -186,7 +185,7 @@ static macko_status upload_cut(macko_device_matrix *d, device_csr *own, cudaStre
 {
   const macko_csr_cut *cut = &own->cut;
   size_t blocks = (size_t)cut->nblocks * sizeof *cut->blocks, rows = (size_t)cut->nlong * sizeof *cut->long_rows;
-  size_t done = counter_bytes(cut), space = done + (size_t)cut->npieces * MACKO_CSR_AT_ONCE * sizeof(double);
+  size_t done = counter_bytes(cut), space = done + (size_t)cut->npieces * MACKO_DEVICE_AT_ONCE * sizeof(double);
   macko_status s = macko_device_alloc((int64_t)(blocks + rows), "the blocks of a matrix", &own->memory, err);
   if (!s) s = macko_work_space_new((int64_t)space, (int64_t)done, stream, &own->space, err);
   if (s) return s;
@@ -208,8 +207,7 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
   own->a.row_ptr = macko_device_data(d, "row_ptr"), own->a.cols = macko_device_data(d, "cols");
   own->a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   macko_status s = macko_csr_cut_blocks(host, &own->cut, err);
-  const int64_t group = d->m.ncols * MACKO_DEVICE_GROUP * (int64_t)sizeof(double);
-  if (!s) s = macko_work_space_later(group * macko_csr_groups_at_once(d->m.ncols), &own->packed, err);
+  if (!s) s = macko_beside_space(d->m.ncols, &own->beside, err);
   return s ? s : upload_cut(d, own, stream, err);
 }
 
@@ -222,18 +220,6 @@ static int goes_at_once(const macko_device_matrix *d, const device_csr *own, con
   enum { SMALL = 500000, SMALL_SINGLE = 200000, SMALL_UNEVEN = 1000000 }; /* entries */
   const int single = d->m.plan.stored_type == MACKO_F32 && p->vector_type == MACKO_F32, uneven = own->cut.nlong > 0;
   return p->k < 2 * MACKO_DEVICE_GROUP + uneven && d->m.nnz < (uneven ? SMALL_UNEVEN : single ? SMALL_SINGLE : SMALL);
-}
-
-/* Multiplies vectors in groups as far as they go side by side, and gives how many have been done: none where there is no memory for
- * it, as nothing depends on it but time. */
-static int64_t multiply_side_by_side(const csr &a, const device_csr *own, const macko_device_matrix *d, const macko_product *p,
-                                     cudaStream_t stream)
-{
-  macko_work_loan loan;
-  if (!macko_csr_goes_packed(d, p) || macko_work_space_take(own->packed, stream, &loan, NULL)) return 0;
-  const macko_status s = macko_csr_multiply_packed(a, own->cut.nblocks, d, p, loan.memory, stream, NULL);
-  macko_work_space_give_back(own->packed, stream, &loan, NULL);
-  return s ? 0 : p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP;
 }
 
 /* Multiplies the vectors of p in groups where `grouped` says so, and those that are left at once, by blocks of their own. Matrices
@@ -258,7 +244,8 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
   if (s) return s;
   a.done = (unsigned *)loan.memory, a.partials = (double *)((char *)loan.memory + counter_bytes(&own->cut));
   const int grouped = !goes_at_once(d, own, p);
-  const macko_product rest = product_after(p, grouped ? multiply_side_by_side(a, own, d, p, stream) : 0);
+  const int64_t done = grouped ? macko_csr_multiply_packed(a, own->cut.nblocks, d, p, own->beside, stream) : 0;
+  const macko_product rest = product_after(p, done);
   s = rest.k ? multiply_others(a, own, d, &rest, grouped, stream, err) : MACKO_OK;
   macko_status back = macko_work_space_give_back(own->space, stream, &loan, s ? NULL : err);
   return s ? s : back;
@@ -269,7 +256,7 @@ extern "C" void macko_csr_destroy(macko_device_matrix *d)
   device_csr *own = (device_csr *)d->own;
   if (!own) return;
   cudaFree(own->memory);
-  macko_work_space_free(own->space), macko_work_space_free(own->packed);
+  macko_work_space_free(own->space), macko_work_space_free(own->beside);
   free(own->cut.blocks), free(own->cut.long_rows);
   free(own);
 }

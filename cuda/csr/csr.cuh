@@ -2,22 +2,19 @@
 #ifndef MACKO_CSR_CUH
 #define MACKO_CSR_CUH
 
-#include "core/product.cuh"
+#include "core/side_by_side.cuh"
 #include "core/warp.cuh"
 #include "csr/csr_blocks.h"
 
 enum { THREADS = MACKO_CSR_THREADS };
-
-/* At most so many vectors are multiplied at once. */
-enum { MACKO_CSR_AT_ONCE = MACKO_DEVICE_AT_ONCE };
 
 /* This is a matrix of format csr for the kernel; device pointers. */
 struct csr {
   const void *row_ptr, *cols;
   const macko_csr_block *blocks;
   const macko_csr_long_row *long_rows;
-  double *partials; /* work space, as done: MACKO_CSR_AT_ONCE a piece */
-  unsigned *done;   /* blocks that have left their sums, of every long row for each of MACKO_CSR_AT_ONCE vectors; 0 before a
+  double *partials; /* work space, as done: MACKO_DEVICE_AT_ONCE a piece */
+  unsigned *done;   /* blocks that have left their sums, of every long row for each of MACKO_DEVICE_AT_ONCE vectors; 0 before a
                      * product and after it */
   int row_ptr_type;
 };
@@ -69,20 +66,20 @@ static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_b
     return;
   }
   if (threadIdx.x == 0) {
-    for (int g = 0; g < GROUP; g++) __stcg(a.partials + (int64_t)b.piece * MACKO_CSR_AT_ONCE + first + g, (double)sum[g]);
-    is_last = count_release(a.done + b.long_row * MACKO_CSR_AT_ONCE + first) == (unsigned)row.count - 1;
+    for (int g = 0; g < GROUP; g++) __stcg(a.partials + (int64_t)b.piece * MACKO_DEVICE_AT_ONCE + first + g, (double)sum[g]);
+    is_last = count_release(a.done + b.long_row * MACKO_DEVICE_AT_ONCE + first) == (unsigned)row.count - 1;
   }
   __syncthreads();
   if (!is_last) return;
   __threadfence();
   for (int g = 0; g < GROUP; g++) {
     double all = 0;
-    const double *partials = a.partials + (int64_t)row.first * MACKO_CSR_AT_ONCE + first + g;
-    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(partials + (int64_t)i * MACKO_CSR_AT_ONCE);
+    const double *partials = a.partials + (int64_t)row.first * MACKO_DEVICE_AT_ONCE + first + g;
+    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(partials + (int64_t)i * MACKO_DEVICE_AT_ONCE);
     all = sum_of_block(all, scratch);
     if (threadIdx.x == 0) put_y<VECTOR>(v, first + g, b.row, all);
   }
-  if (threadIdx.x == 0) a.done[b.long_row * MACKO_CSR_AT_ONCE + first] = 0;
+  if (threadIdx.x == 0) a.done[b.long_row * MACKO_DEVICE_AT_ONCE + first] = 0;
 }
 
 /* Says where row r of the block starts, counted from entry `start`; rows beyond the block's last are empty. */
@@ -91,20 +88,9 @@ static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_bl
   return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
 }
 
-/* Gives how many groups are multiplied at once where there are so many columns: a few, as far as they take little memory. */
-static inline int macko_csr_groups_at_once(int64_t ncols)
-{
-  enum { ROOM = 16 << 20, MOST = MACKO_CSR_AT_ONCE / MACKO_DEVICE_GROUP };
-  const int64_t groups = ROOM / (ncols * MACKO_DEVICE_GROUP * (int64_t)sizeof(double) + 1);
-  return groups < 1 ? 1 : groups > MOST ? MOST : (int)groups;
-}
-
-/* Multiplies all but the last p->k % MACKO_DEVICE_GROUP vectors, in groups whose elements are put side by side in `side_by_side`,
- * device memory of MACKO_DEVICE_GROUP doubles a column for each of the groups that are multiplied at once. */
-macko_status macko_csr_multiply_packed(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
-                                       void *side_by_side, cudaStream_t stream, macko_error *err);
-
-/* Says whether products of such types and so many vectors go side by side. */
-int macko_csr_goes_packed(const macko_device_matrix *d, const macko_product *p);
+/* Multiplies the vectors of p in groups side by side, as far as they go so, in room that `space` has; gives how many have been
+ * done. */
+int64_t macko_csr_multiply_packed(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
+                                  macko_work_space *space, cudaStream_t stream);
 
 #endif

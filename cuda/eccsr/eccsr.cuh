@@ -188,6 +188,7 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
 {
   typedef eccsr_round<GROUP, W, MASKED, SHARED> round;
   constexpr int STEPS = round::STEPS, bytes = sizeof(typename element<STORED>::type);
+  constexpr int TOGETHER = is_beside<VECTOR> ? GROUP : 1, LOADS = SHARED ? 1 : W; /* vectors, and columns of a run */
   const int lane = threadIdx.x % WARP, first = l.block * s.g, own = lane - first < W ? lane - first : 0;
   const uint32_t *mask_words = a.gaps + s.words;
   eccsr_gaps gaps = open_gaps(a, s, l);
@@ -223,28 +224,29 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
     }
     now.template load<0>(s, mask_words, gaps, l);
 #pragma unroll
-    for (int g = 0; g < GROUP; g++) {
-      SUM x[STEPS][W];
+    for (int g = 0; g < GROUP; g += TOGETHER) {
+      SUM x[STEPS][LOADS][TOGETHER];
 #pragma unroll
       for (int u = 0; u < STEPS; u++)
-        /* Of a run with masks not every column need exist. */
-        if constexpr (SHARED) {
-          const int64_t column = x_at[u] + (!MASKED || x_at[u] + own < a.ncols ? own : 0);
-          x[u][0] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + column, v.type);
-        } else {
 #pragma unroll
-          for (int j = 0; j < W; j++) {
-            const int there = !MASKED || masks[MASKED ? u : 0][MASKED ? j : 0] >> lane & 1;
-            x[u][j] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (there ? x_at[u] + j : 0), v.type);
-          }
+        for (int j = 0; j < LOADS; j++) {
+          /* Of a run with masks not every column need exist. */
+          const int there = SHARED ? !MASKED || x_at[u] + own < a.ncols
+                                   : !MASKED || masks[MASKED ? u : 0][MASKED ? j : 0] >> lane & 1;
+          const int64_t column = SHARED ? x_at[u] + (there ? own : 0) : there ? x_at[u] + j : 0;
+          load_group<VECTOR, SUM, TOGETHER>(v, g * v.ldx + column, x[u][j]);
         }
 #pragma unroll
-      for (int u = 0; u < STEPS; u++) {
-        if constexpr (SHARED) share_x<W>(x[u][0], first, x[u]);
+      for (int u = 0; u < STEPS; u++)
 #pragma unroll
-        for (int j = 0; j < W; j++)
-          if (MASKED ? masks[MASKED ? u : 0][MASKED ? j : 0] >> lane & 1 : alive[u]) sum[g] += value[u][j] * x[u][j];
-      }
+        for (int t = 0; t < TOGETHER; t++) {
+          SUM run[W];
+          if constexpr (SHARED) share_x<W>(x[u][0][t], first, run);
+#pragma unroll
+          for (int j = 0; j < W; j++)
+            if (MASKED ? masks[MASKED ? u : 0][MASKED ? j : 0] >> lane & 1 : alive[u])
+              sum[g + t] += value[u][j] * (SHARED ? run[j] : x[u][SHARED ? 0 : j][t]);
+        }
     }
   }
 }
@@ -379,5 +381,9 @@ template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
+
+/* Multiplies in groups side by side, as far as vectors of p make some and loads of x are worth it; gives how many vectors have been
+ * done. */
+int64_t macko_eccsr_multiply_beside(const eccsr &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream);
 
 #endif

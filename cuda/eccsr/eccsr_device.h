@@ -2,12 +2,13 @@
 #ifndef MACKO_ECCSR_DEVICE_H
 #define MACKO_ECCSR_DEVICE_H
 
-#include "core/product.cuh"
+#include "core/side_by_side.cuh"
 
 /* This is what d->own is: tables of a dictionary, which come first, and what the GPU has. */
 struct device_eccsr {
   device_tables tables;
   int multiprocessors, shared_bytes; /* that a block may have */
+  macko_work_space *beside; /* for vectors side by side, without a variant */
 };
 
 /* Fails with LIMIT where kernels cannot count the granules of variants paper and shared. */

@@ -57,6 +57,8 @@ extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const
   if (!d->own && !(d->own = calloc(1, sizeof(device_eccsr))))
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
   device_eccsr *own = (device_eccsr *)d->own;
+  if (!d->m.plan.variant && !own->beside) s = macko_beside_space(d->m.ncols, &own->beside, err);
+  if (s) return s;
   if (d->m.plan.variant) s = macko_ask_gpu(d->device, &own->multiprocessors, &own->shared_bytes, err);
   if (s) return s;
   return macko_prepare_tables(&own->tables, d, host, stream, err);
@@ -72,11 +74,16 @@ extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d
              (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
              macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), macko_eccsr_width(c), c->masked > 0, c->slices,
              d->m.ncols, macko_eccsr_split(c)};
-  return run_product(eccsr_launch{a, stream}, d, p, goes_in_groups(c->longest * (a.width ? a.width : 1), d->m.nnz), err);
+  const int grouped = goes_in_groups(c->longest * (a.width ? a.width : 1), d->m.nnz);
+  const macko_product rest = product_after(p, grouped ? macko_eccsr_multiply_beside(a, d, p, stream) : 0);
+  return rest.k ? run_product(eccsr_launch{a, stream}, d, &rest, grouped, err) : MACKO_OK;
 }
 
 extern "C" void macko_eccsr_device_destroy(macko_device_matrix *d)
 {
-  if (d->own) cudaFree(((device_eccsr *)d->own)->tables.as_f64);
-  free(d->own);
+  device_eccsr *own = (device_eccsr *)d->own;
+  if (!own) return;
+  cudaFree(own->tables.as_f64);
+  macko_work_space_free(own->beside);
+  free(own);
 }

@@ -2,8 +2,7 @@
 #ifndef MACKO_COLUMNS_CUH
 #define MACKO_COLUMNS_CUH
 
-#include "core/product.cuh"
-#include "core/work_space.h"
+#include "core/side_by_side.cuh"
 #include "macko/row_pieces.h"
 
 struct shared_x_unit;
@@ -42,6 +41,7 @@ struct device_macko {
   device_tables tables;
   device_rows rows;
   int64_t longest; /* steps of the longest slice, of layout slice */
+  macko_work_space *beside; /* for vectors side by side, of layout slice */
 };
 
 /* Makes *r, zeroed before, from the sections on the host that macko_reads asked for. What it holds after a failure

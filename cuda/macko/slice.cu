@@ -5,18 +5,6 @@
 
 #include <algorithm>
 
-/* This is the body of both kernels below, which differ in their registers; AT_ONCE for several groups, in more of them. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int UNROLLED, int AT_ONCE>
-static __device__ __forceinline__ void whole_slices(const slices &a, const device_values &values, const device_vectors &all)
-{
-  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
-  __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
-  const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
-  take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
-    return add_slice<STORED, VECTOR, SUM, GROUP, UNROLLED>(a, b, v, s, slice, from, to, sum);
-  });
-}
-
 /* Multiplies by slices, a warp each, in as many registers as the compiler likes. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int AT_ONCE>
 static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_values values, device_vectors v)
@@ -139,7 +127,8 @@ static macko_status multiply_steps(const slices &a, int64_t steps, const macko_d
 {
   if (d->m.plan.values == MACKO_VALUES_PAIRS) return macko_pairs_multiply(a, d, p, grouped, stream, err);
   if (a.split > 1) return macko_split_multiply(a, d, p, grouped, stream, err);
-  return run_product(slice_launch{a, steps, stream}, d, p, grouped, err);
+  const macko_product rest = product_after(p, grouped ? macko_slices_multiply_beside(a, d, p, stream) : 0);
+  return rest.k ? run_product(slice_launch{a, steps, stream}, d, &rest, grouped, err) : MACKO_OK;
 }
 
 /* ---- the diagonal ---- */

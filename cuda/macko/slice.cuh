@@ -111,7 +111,11 @@ static inline unsigned blocks_for(int64_t warps)
 macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, int grouped,
                                   cudaStream_t stream, macko_error *err);
 
-/* Does the same where the codec is pairs. */
+/* Multiplies by them, a warp each, in groups side by side, as far as vectors of p make some and loads of x are worth it; gives how
+ * many vectors have been done. */
+int64_t macko_slices_multiply_beside(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream);
+
+/* Multiplies by them where the codec is pairs. */
 macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, int grouped,
                                   cudaStream_t stream, macko_error *err);
 

@@ -99,15 +99,16 @@ template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32
 }
 
 /* Loads a round of steps from k on, whose gaps are given, and adds it to the sums of a lane: a FULL one, or as many steps as are
- * left, if they are fewer. MASKED: not all rows of the slice have all steps. For a group of f64 vectors a few steps ask for all
- * their elements of x before any is multiplied (tetrahedra of three unknowns 66 instead of 89 us); one vector is up to a quarter
- * slower so, as it takes registers. */
+ * left, if they are fewer. MASKED: not all rows of the slice have all steps. For a group of vectors a few steps of values
+ * of four bytes or more, or any added up in f64, ask for all their elements of x before any is multiplied (tetrahedra of three
+ * unknowns 66 instead of 89 us, of f32 42 instead of 57); f16 values, of which a round has more, are slower so (44 instead of 40),
+ * and one vector up to a quarter, as it takes registers. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
 static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k, const gap_words<BITS, round_steps<STORED>> &gaps,
                                                  int *col, SUM sum[GROUP])
 {
   constexpr int ROUND = round_steps<STORED>, step_bytes = MACKO_SLICE_ROWS * sizeof(typename element<STORED>::type);
-  constexpr int TOGETHER = GROUP > 1 && sizeof(SUM) == 8 ? STEPS : 1;
+  constexpr int TOGETHER = GROUP > 1 && (sizeof(SUM) == 8 || STORED == MACKO_F32) ? STEPS : 1;
   const int n = FULL ? ROUND : min(ROUND, l.to - k);
   int cols[ROUND];
   value_words<STORED> values;
@@ -126,10 +127,8 @@ static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k
       SUM x[TOGETHER][GROUP];
 #pragma unroll
       for (int j = 0; j < TOGETHER; j++)
-#pragma unroll
-        for (int g = 0; g < GROUP; g++)
-          if ((FULL || first + j < n) && (!MASKED || k + first + j < l.length))
-            x[j][g] = (SUM)load_vector<VECTOR>(l.v.x, g * l.v.ldx + cols[first + j], l.v.type);
+        if ((FULL || first + j < n) && (!MASKED || k + first + j < l.length))
+          load_group<VECTOR, SUM, GROUP>(l.v, cols[first + j], x[j]);
 #pragma unroll
       for (int j = 0; j < TOGETHER; j++)
 #pragma unroll
@@ -267,6 +266,19 @@ static __device__ __forceinline__ int64_t add_slice(const slices &a, const block
   default: walk_slice<STORED, VECTOR, SUM, GROUP, 32, UNROLLED>(l, sum);
   }
   return row.row;
+}
+
+/* This is the body of kernels in which a warp takes a slice, which differ in their registers; AT_ONCE for several groups, in more
+ * of them. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int UNROLLED, int AT_ONCE>
+static __device__ __forceinline__ void whole_slices(const slices &a, const device_values &values, const device_vectors &all)
+{
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
+  __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
+  const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
+  take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<STORED, VECTOR, SUM, GROUP, UNROLLED>(a, b, v, s, slice, from, to, sum);
+  });
 }
 
 #endif

@@ -90,3 +90,9 @@ void macko_know_gpu(double memory, double work)
   gpu_cost.worth = macko_h200_cost.worth;
   __atomic_store_n(&gpu_known, KNOWN, __ATOMIC_RELEASE);
 }
+
+double macko_sectors_of_entry(const macko_matrix *m)
+{
+  if (m->options.target != MACKO_TARGET_GPU || m->nnz == 0) return 0;
+  return m->plan.gathers / macko_machine_gpu_cost()->sector / (double)m->nnz;
+}

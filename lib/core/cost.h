@@ -116,6 +116,10 @@ const macko_cost *macko_machine_gpu_cost(void);
  * plans of one program must be comparable; numbers that are not positive change nothing. Any thread may call it. */
 void macko_know_gpu(double memory, double work);
 
+/* Gives the sectors of x that an entry of *m asks for on a GPU, as its plan has them (stretches.h): at most one; 0 where the plan
+ * does not tell, as that for a CPU. */
+double macko_sectors_of_entry(const macko_matrix *m);
+
 /* Gives the costs of the target that the options name, as the machine has it. */
 static inline const macko_cost *macko_cost_of(const macko_options *options)
 {

@@ -1,5 +1,6 @@
 /* Of the suite cuda_conformance: rows that share their columns, as the unknowns of a node do. */
 #include "conformance.h"
+#include "core/cost.h"
 
 #include <stdlib.h>
 
@@ -16,17 +17,17 @@ static const coupling couplings[] = {{1, 1, 0}, {2, 2, 0}, {3, 3, 0}, {4, 4, 0},
 
 enum { COUPLINGS = sizeof couplings / sizeof *couplings, NODES = 300 };
 
-/* Gives the matrix of a coupling, whose last column is missing if entries are, so that a run reaches beyond it. */
-static test_matrix make(const coupling *c)
+/* Gives the matrix of a coupling of so many nodes, whose last column is missing if entries are, so that a run reaches beyond it. */
+static test_matrix make(const coupling *c, int64_t nodes)
 {
-  const int64_t rows = (int64_t)NODES * c->g, cols = (int64_t)NODES * c->w - (c->missing > 0), room = rows * 20 * c->w + 1;
+  const int64_t rows = nodes * c->g, cols = nodes * c->w - (c->missing > 0), room = rows * 20 * c->w + 1, apart = nodes / 12;
   test_matrix a = {"coupled unknowns", rows, cols, calloc((size_t)rows + 1, 8), malloc((size_t)room * 8), MACKO_F64,
                    malloc((size_t)room * 8), malloc((size_t)room * 8)};
   int64_t count = 0;
-  for (int64_t node = 0; node < NODES; node++) {
+  for (int64_t node = 0; node < nodes; node++) {
     int64_t with[20];
     int n = 0;
-    for (int64_t at = (int64_t)(test_draw() % 40); at < NODES && n < 1 + node % 20; at += 1 + (int64_t)(test_draw() % 25))
+    for (int64_t at = (int64_t)test_draw() % (2 * apart); at < nodes && n < 1 + node % 20; at += 1 + (int64_t)test_draw() % apart)
       with[n++] = at;
     for (int r = 0; r < c->g; a.row_ptr[node * c->g + ++r] = count)
       for (int64_t k = 0; k < (int64_t)n * c->w; k++) {
@@ -41,7 +42,7 @@ START_TEST(unknowns_of_nodes)
 {
   const coupling *c = couplings + _i % COUPLINGS;
   test_seed((uint64_t)_i);
-  test_matrix a = make(c);
+  test_matrix a = make(c, NODES);
   macko_options o;
   macko_options_init(&o);
   o.format = MACKO_FORMAT_ECCSR, o.target = MACKO_TARGET_GPU;
@@ -57,7 +58,43 @@ START_TEST(unknowns_of_nodes)
 }
 END_TEST
 
+/* Nodes so far from each other that several vectors go side by side, and enough of them that no slice is shared: runs of one
+ * column, which slices take, too, and of more. Values that are as long as those of vectors, and shorter ones. */
+static const coupling anywhere[] = {{1, 1, 0}, {2, 2, 0}, {3, 3, 0}, {2, 2, 25}, {3, 3, 25}};
+
+START_TEST(nodes_anywhere)
+{
+  const coupling *c = anywhere + _i;
+  const int of_slices = c->g == 1;
+  static const int kinds[] = {0, 1, 2, 4};
+  test_seed((uint64_t)_i);
+  test_matrix a = make(c, of_slices ? 110000 : 30000);
+  macko_options o;
+  macko_options_init(&o);
+  o.target = MACKO_TARGET_GPU;
+  for (int kind = 0; kind < (int)(sizeof kinds / sizeof *kinds); kind++) {
+    a.type = test_kinds[kinds[kind]].type;
+    test_fill(&a, test_kinds[kinds[kind]].values);
+    test_products *p = test_products_make(&a);
+    for (int slices = 0; slices <= of_slices; slices++) {
+      const macko_csr csr = test_view(&a);
+      macko_matrix *m = NULL;
+      o.format = slices ? MACKO_FORMAT_MACKO : MACKO_FORMAT_ECCSR, o.layout = slices ? MACKO_LAYOUT_SLICE : MACKO_LAYOUT_AUTO;
+      o.values = MACKO_VALUES_AUTO;
+      ck_assert_int_eq(macko_encode(&csr, &o, &m, NULL), MACKO_OK);
+      ck_assert_double_gt(macko_sectors_of_entry(m), slices ? 0.5 : 0.1);
+      macko_destroy(&m);
+      for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++)
+        o.values = (macko_values)values, with_options(&a, p, &o);
+    }
+    test_products_free(p);
+  }
+  test_free(&a);
+}
+END_TEST
+
 void add_coupled_cases(Suite *suite)
 {
+  tcase_add_loop_test(add_case(suite, "anywhere", 0), nodes_anywhere, 0, (int)(sizeof anywhere / sizeof *anywhere));
   tcase_add_loop_test(add_case(suite, "coupled", 0), unknowns_of_nodes, 0, COUPLINGS);
 }

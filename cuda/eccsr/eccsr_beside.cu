@@ -1,0 +1,72 @@
+/* Format eccsr where elements of x lie anywhere: several vectors side by side. A file of its own, as kernels take long to
+ * compile. */
+#include "eccsr/eccsr.cuh"
+#include "eccsr/eccsr_device.h"
+
+/* Where vectors have kernels of their own as they lie, those for side by side are for runs of at most so many columns. */
+enum { MOST_OFTEN = 3 };
+
+/* Takes slices of runs of W columns, group number blockIdx.y. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
+static __global__ void __launch_bounds__(THREADS, resident<GROUP, W, MASKED>)
+  beside_kernel(eccsr a, device_values values, device_vectors all)
+{
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, 1>(all);
+  __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
+  const SUM *table = share_table<STORED>(values, shared_table);
+  take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
+    walk_width<STORED, VECTOR, SUM, GROUP, W, MASKED, 0>(a, values, table, v, s, l, 0, sum);
+  });
+}
+
+/* This is what multiply_beside calls to start the kernel. */
+struct beside_launch {
+  eccsr a;
+  cudaStream_t stream;
+
+  /* Starts it for runs of a width that kernels are compiled for. */
+  template <int STORED, int VECTOR, typename SUM, int GROUP, int W>
+  cudaError_t start(const device_values &values, const device_vectors &v) const
+  {
+    if constexpr (W > MOST_OFTEN && is_frequent<STORED, vector_element<VECTOR>>()) return cudaErrorInvalidValue;
+    else {
+      const auto kernel = a.masked ? beside_kernel<STORED, VECTOR, SUM, GROUP, W, 1>
+                                   : beside_kernel<STORED, VECTOR, SUM, GROUP, W, 0>;
+      return launch(kernel, dim3(blocks_for<STORED>(a), (unsigned)v.count), THREADS, 0, stream, a, values, v);
+    }
+  }
+
+  template <int STORED, int VECTOR, typename SUM, int GROUP>
+  cudaError_t run(const device_values &values, const device_vectors &v) const
+  {
+#define CASE(w) case w: return start<STORED, VECTOR, SUM, GROUP, w>(values, v);
+    switch (a.width) {
+    CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
+    }
+#undef CASE
+    return cudaErrorInvalidValue;
+  }
+};
+
+/* Says whether groups of vectors of these types have kernels of their own where they do not lie side by side. */
+static int has_others(const macko_device_matrix *d, const macko_product *p)
+{
+#define MACKO_CASE(stored, vector, sum) \
+  (d->m.plan.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector) ||
+  return MACKO_ECCSR_FREQUENT 0;
+#undef MACKO_CASE
+}
+
+/* Where entries near by ask for the same sectors, each vector's elements are in the first-level cache as they are. It takes so many
+ * sectors an entry that side by side is faster (H200, f64: 0.10 72 %, 0.04 112 % of the time), and wider runs have their elements
+ * of a vector in one sector. Types that share a kernel for groups are always faster so (27 points of three unknowns, f32 values,
+ * 103 instead of 151 us). */
+static const double worth_it = 0.07;
+
+int64_t macko_eccsr_multiply_beside(const eccsr &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream)
+{
+  const int others = has_others(d, p);
+  if (a.width < 1 || (others && (a.width > MOST_OFTEN || a.split > 1))) return 0;
+  if (!macko_goes_beside(d, p, others ? worth_it : 0)) return 0;
+  return multiply_beside(beside_launch{a, stream}, d, p, ((const device_eccsr *)d->own)->beside, stream);
+}
