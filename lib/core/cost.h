@@ -16,10 +16,16 @@ typedef struct {
   double sector;       /* sector of x that entries ask for on a GPU (stretches.h) */
   double apart;        /* sector of x that slices of sorted rows ask for on a GPU and rows in their order do not */
   double line;         /* line of x that a core of a CPU has in none of its own caches (lines.c) */
-  double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32, and of an f32 matrix of long rows; row, of format
-                              * csr */
+  double gone;         /* bytes, in sizes of a CPU's second-level cache, from which on it keeps nothing of what is streamed over and
+                        * over; 1 where it loses what was used longest ago */
+  double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32; row, of format csr */
+  double csr_long_entry, csr_long_row; /* the same, of f32 matrices, too, where rows are long enough for several entries a step */
   double csr_miss;     /* short row of more or fewer steps than the processor foresees */
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
+  double csr_learnt;   /* number of such rows that the processor does foresee once it has seen them; 0: MACKO_LEARNT_ROWS is how
+                        * many rows it foresees, whatever their lengths */
+  double csr_shared, csr_shared_row; /* share of the work of entries, and of rows, that rows spare which have their columns read
+                                      * with others */
   double csr_saved;    /* share of the bytes of shared columns, which are read once, that a product beyond the caches spares */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
   double csr_uneven;   /* entry by which a row's length differs from the mean, shared by the lanes of the row */
@@ -78,6 +84,8 @@ typedef struct {
   double dtans_step;   /* step that the longest lane has more than others fill the wait for */
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_run;    /* more for each run of a block */
+  double eccsr_wide_entry, eccsr_wide_run; /* the same where all runs are of one width, more than one column, and blocks of several
+                                            * rows: loops of constant bounds load x once for all of these */
   double eccsr_masked_run; /* the same in slices with masks, which a CPU takes for all blocks of a slice at once */
   double eccsr_slice;  /* more for each slice, but for the share of entries that slices with masks have */
   double eccsr_block;  /* more for each block */
@@ -92,6 +100,7 @@ typedef struct {
   double eccsr_empty;  /* slot of such a slice that no entry fills */
   double eccsr_rare;   /* more for an entry stored as 16-bit codes or floats, which have no kernels for runs of known width */
   double eccsr_single; /* share of the time of all these, but for the waits, that an f32 matrix takes */
+  double eccsr_wide_single; /* the same where runs are of one width */
   double eccsr_hidden; /* `hidden` of its plans without masks (macko_plan in format.h) */
   double eccsr_slot;   /* slot of its variant paper */
   double slide_slot;   /* slot of format slide */
@@ -145,11 +154,11 @@ typedef struct {
 macko_caches macko_machine_caches(void);
 
 /* Gives the share of so many bytes, 0 to 1, that a cache has lost before they are read again when they are streamed over and
- * over: none up to half its size, all from its size on, and in proportion between. */
-static inline double macko_lost_share(double bytes, int64_t cache)
+ * over: none up to half its size, all from `gone` times its size on, and in proportion between. */
+static inline double macko_lost_share(double bytes, int64_t cache, double gone)
 {
-  const double half = (double)cache / 2;
-  return bytes <= half ? 0 : bytes >= 2 * half ? 1 : (bytes - half) / half;
+  const double half = (double)cache / 2, all = gone * (double)cache;
+  return bytes <= half ? 0 : bytes >= all ? 1 : (bytes - half) / (all - half);
 }
 
 /* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On
@@ -167,8 +176,8 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
     return;
   }
   const macko_caches caches = macko_machine_caches();
-  const double lost = macko_lost_share(bytes, caches.last);
-  const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle) + (c->byte - c->cached_byte) * lost;
+  const double lost = macko_lost_share(bytes, caches.last, 1);
+  const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle, c->gone) + (c->byte - c->cached_byte) * lost;
   const double moved = (bytes + plan->drag * (double)plan->bytes) * byte + (double)plan->scattered * c->far_row * lost;
   plan->time = (moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8) + plan->waits;
 }

@@ -5,16 +5,18 @@
  * in its second-level cache, those of bytes to larger ones. `listed` lies between what it is for blocks of unknowns and for lanes
  * anywhere. `line` is from random columns alone. */
 static const macko_cost amd_cost = {
-  .byte = 0.023, .cached_byte = 0.016, .product = 260, .line = 0.6, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10,
-  .csr_long_miss = 5, .csr_single = 0.55, .csr_half = 1.2,
+  .byte = 0.023, .cached_byte = 0.016, .product = 260, .line = 0.6, .gone = 1, .csr_entry = 0.215, .csr_row = 0.95,
+  .csr_long_entry = 0.215, .csr_long_row = 0.95, .csr_miss = 10, .csr_long_miss = 5, .csr_shared = 0.4, .csr_shared_row = 0.4,
+  .csr_single = 0.55, .csr_half = 1.2,
   .csr_saved = 1, .stencil = 0.092, .uniform = 0.07, .run = 0.35, .listed = 0.17, .walked = 0.35, .paired = 1.2,
   .run_paired = 1.2, .wide_paired = 1.2, .padded = 0.45, .drag = 0.4, .even_drag = 0.4, .eccsr_drag = 0.4,
   .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 9,
   .row_wide = 0.79, .row_single = 0.79, .row_narrow = 0.79, .row_row = 8,
   .paper_entry = 2.4, .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.078, .eccsr_run = 0.78, .eccsr_masked_run = 0.23, .eccsr_block = 2.5, .eccsr_masked = 0.09,
-  .eccsr_empty = 0.137, .eccsr_single = 1, .eccsr_slot = 1,
+  .eccsr_entry = 0.078, .eccsr_run = 0.78, .eccsr_wide_entry = 0.078, .eccsr_wide_run = 0.78, .eccsr_masked_run = 0.23,
+  .eccsr_block = 2.5, .eccsr_masked = 0.09,
+  .eccsr_empty = 0.137, .eccsr_single = 1, .eccsr_wide_single = 1, .eccsr_slot = 1,
   .slide_slot = 1, .worth = 0.9};
 
 /* The costs of one core of an AMD EPYC of the fourth generation (AVX-512), on which all takes longer: work by a seventh, bytes
@@ -22,16 +24,18 @@ static const macko_cost amd_cost = {
  * their slots, when they were read faster, that others have hardly any drag, and what masks cost, to blocks of unknowns with
  * couplings left out; other processors' costs of masks are these in proportion. */
 static const macko_cost amd_19h_cost = {
-  .byte = 0.035, .cached_byte = 0.0185, .product = 300, .line = 0.7, .csr_entry = 0.247, .csr_row = 0.7, .csr_miss = 11.5,
-  .csr_long_miss = 5.75, .csr_single = 0.63, .csr_half = 1.38,
+  .byte = 0.035, .cached_byte = 0.0185, .product = 300, .line = 0.7, .gone = 1, .csr_entry = 0.247, .csr_row = 0.7,
+  .csr_long_entry = 0.247, .csr_long_row = 0.7, .csr_miss = 11.5, .csr_long_miss = 5.75, .csr_shared = 0.4, .csr_shared_row = 0.4,
+  .csr_single = 0.63, .csr_half = 1.38,
   .csr_saved = 1, .stencil = 0.106, .uniform = 0.08, .run = 0.4, .listed = 0.195, .walked = 0.4, .paired = 1.38,
   .run_paired = 1.38, .wide_paired = 1.38, .padded = 0.25, .drag = 0.4, .even_drag = 0.01, .eccsr_drag = 0.4,
   .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 10.3, .walked_slice = 18, .walked_wait = 22,
   .row_wide = 0.91, .row_single = 0.91, .row_narrow = 0.91, .row_row = 9.2, .paper_entry = 2.8, .ordered_row = 1.4,
   .byte_codes = 0.35,
   .half_codes = 1.15, .halves = 0.17, .dtans_equal = 6.9, .dtans_one = 8, .dtans_two = 11.5,
-  .eccsr_entry = 0.09, .eccsr_run = 0.9, .eccsr_masked_run = 0.266, .eccsr_block = 2.9, .eccsr_masked = 0.105,
-  .eccsr_empty = 0.157, .eccsr_single = 1, .eccsr_slot = 1.15,
+  .eccsr_entry = 0.09, .eccsr_run = 0.9, .eccsr_wide_entry = 0.09, .eccsr_wide_run = 0.9, .eccsr_masked_run = 0.266,
+  .eccsr_block = 2.9, .eccsr_masked = 0.105,
+  .eccsr_empty = 0.157, .eccsr_single = 1, .eccsr_wide_single = 1, .eccsr_slot = 1.15,
   .slide_slot = 1.15, .worth = 0.9};
 
 /* The costs of one core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache). They were fitted to every second matrix
@@ -40,33 +44,39 @@ static const macko_cost amd_19h_cost = {
  * second order and blocks of unknowns; what eccsr costs to 84 blocks of unknowns, a quarter of them f32, and a few real matrices,
  * beside csr of the same run, so that what is chosen of the two is right; `eccsr_single` and `slot_single` to 18 that are f32. On
  * a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit
- * codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them is right. What no such matrix has
- * is the AMD's, times 1.3. */
+ * codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them is right. On the Xeon of 2.6 GHz,
+ * `gone`, `cached_byte`, `csr_long_miss` and runs of one width in eccsr were fitted at once to half of 278 matrices, 107 of them of
+ * at most 7 MB; other costs of long rows of csr lie between what that gave and what small matrices show; `worth` and
+ * `eccsr_mixed_drag`, for raefsky1, were chosen with all of them. What no such matrix has is the AMD's, times 1.3. */
 static const macko_cost intel_cost = {
-  .byte = 0.055, .cached_byte = 0.03, .product = 230, .line = 2.6, .csr_entry = 0.28, .csr_row = 1.2, .csr_miss = 7.5,
-  .csr_long_miss = 8, .csr_single = 0.7, .csr_half = 1.6,
+  .byte = 0.055, .cached_byte = 0.037, .product = 230, .line = 2.6, .gone = 1.9, .csr_entry = 0.28, .csr_row = 1.2,
+  .csr_long_entry = 0.26, .csr_long_row = 1.3, .csr_miss = 7.5, .csr_long_miss = 7.2, .csr_learnt = 3500, .csr_shared = 0.65,
+  .csr_single = 0.7, .csr_half = 1.6,
   .csr_saved = 0.75, .stencil = 0.14, .uniform = 0.123, .run = 0.24, .listed = 0.174, .walked = 0.39, .slot_single = -0.04,
   .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, .padded = 0.43, .drag = 0.42, .even_drag = 0.26, .eccsr_drag = 0.06,
-  .eccsr_mixed_drag = 0.3, .eccsr_masked_drag = 0.126, .slice = 29,
+  .eccsr_mixed_drag = 0.8, .eccsr_masked_drag = 0.126, .slice = 29,
   .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, .ordered_row = 1.15, .far_row = 1.5,
   .byte_codes = 0.9, .half_codes = 1.3,
   .halves = 0.2, .few_codes = 0.12, .integers = 0.265,
   .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13,
-  .eccsr_entry = 0.078, .eccsr_run = 1.32, .eccsr_masked_run = 0.56, .eccsr_block = 2.2, .eccsr_masked = 0.12,
-  .eccsr_empty = 0.16, .eccsr_single = 0.7, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.95};
+  .eccsr_entry = 0.078, .eccsr_run = 1.32, .eccsr_wide_entry = 0.148, .eccsr_wide_run = 0.36, .eccsr_masked_run = 0.56,
+  .eccsr_block = 2.2, .eccsr_masked = 0.12,
+  .eccsr_empty = 0.16, .eccsr_single = 0.7, .eccsr_wide_single = 0.77, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.98};
 
 /* The costs of one core without AVX-512, whose vectors have four doubles or fewer: the AMD's, whose kernels for AVX2 were timed
  * with matrices that stay in its second-level cache. There csr, which gathers as fast, is ahead of most that does not repeat. */
 static const macko_cost narrow_cost = {
-  .byte = 0.023, .cached_byte = 0.016, .product = 260, .line = 0.6, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10,
-  .csr_long_miss = 5, .csr_single = 0.55, .csr_half = 1.2,
+  .byte = 0.023, .cached_byte = 0.016, .product = 260, .line = 0.6, .gone = 1, .csr_entry = 0.215, .csr_row = 0.95,
+  .csr_long_entry = 0.215, .csr_long_row = 0.95, .csr_miss = 10, .csr_long_miss = 5, .csr_shared = 0.4, .csr_shared_row = 0.4,
+  .csr_single = 0.55, .csr_half = 1.2,
   .csr_saved = 1, .stencil = 0.22, .uniform = 0.35, .run = 0.7, .listed = 0.7, .walked = 0.8, .paired = 1.5,
   .run_paired = 1.5, .wide_paired = 1.5, .padded = 0.6, .drag = 0.4, .even_drag = 0.4, .eccsr_drag = 0.4,
   .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 9,
   .row_wide = 1.2, .row_single = 1.2, .row_narrow = 1.2, .row_row = 8, .paper_entry = 2.4,
   .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.25, .eccsr_run = 0.9, .eccsr_masked_run = 0.9, .eccsr_block = 2.5, .eccsr_masked = 0.8, .eccsr_single = 1,
+  .eccsr_entry = 0.25, .eccsr_run = 0.9, .eccsr_wide_entry = 0.25, .eccsr_wide_run = 0.9, .eccsr_masked_run = 0.9,
+  .eccsr_block = 2.5, .eccsr_masked = 0.8, .eccsr_single = 1, .eccsr_wide_single = 1,
   .eccsr_slot = 1, .slide_slot = 1, .worth = 0.9};
 
 /* The costs of an H200 whose L2 was flushed. Those of formats csr, eccsr and layouts slice and row were fitted at once to 255
@@ -90,10 +100,11 @@ const macko_cost macko_h200_cost = {
   .few_codes = 0.00076, .byte_codes = 0.00021, .half_codes = 0.00044, .halves = 0.0001, .integers = 0.00002,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_step = 157, .dtans_least = 0.0028,
-  .eccsr_run = 0.00052, .eccsr_slice = 0.45, .eccsr_masked_run = 0.0011, .eccsr_masked_block = 0.022, .eccsr_longest = 105,
+  .eccsr_run = 0.00052, .eccsr_wide_run = 0.00052, .eccsr_slice = 0.45, .eccsr_masked_run = 0.0011, .eccsr_masked_block = 0.022,
+  .eccsr_longest = 105,
   .eccsr_longest_column = 13, .eccsr_longest_skip = 121, .eccsr_masked = 0.00051, .eccsr_masked_longest = 63,
   .eccsr_masked_column = 60.6, .eccsr_masked_skip = 227, .eccsr_empty = 0.00095, .eccsr_rare = 0.0045, .eccsr_hidden = 0.18,
-  .eccsr_single = 1, .eccsr_slot = 0.00028,
+  .eccsr_single = 1, .eccsr_wide_single = 1, .eccsr_slot = 0.00028,
   .slide_slot = 0.0002, .worth = 1};
 
 const macko_cost *macko_cpu_cost(int avx512, macko_processor processor)

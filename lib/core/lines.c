@@ -50,7 +50,7 @@ static macko_lines lines_of(macko_findings *found)
 {
   const macko_csr *csr = found->csr;
   const int64_t nnz = macko_found_nnz(found), size = csr->value_type == MACKO_F64 ? 8 : 4, middle = macko_machine_caches().middle;
-  const double lost = macko_lost_share((double)size * (double)csr->ncols, middle);
+  const double lost = macko_lost_share((double)size * (double)csr->ncols, middle, 1);
   /* A matrix with more lines of x than bytes of its own has hardly two entries in one, and is no matter of time. */
   if (lost == 0 || csr->ncols / LINE > nnz) return (macko_lines){0};
   uint8_t *seen = macko_zeros((size_t)(csr->ncols * size / LINE + 2));

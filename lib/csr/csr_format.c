@@ -58,9 +58,11 @@ static macko_csr_rows_seen host_rows(void *context)
 
 static const macko_csr_facts host_facts = {host_rows};
 
-/* Gives how many rows a processor does not foresee: it remembers about MACKO_LEARNT_ROWS of them from one product to the next. */
-static double missed_rows(const macko_csr *a, macko_csr_rows_seen seen)
+/* Gives how many rows a processor does not foresee. What it remembers from one product to the next is taken either by the rows
+ * that are not foreseen at first, of which it learns so many, or by all rows. */
+static double missed_rows(const macko_cost *cost, const macko_csr *a, macko_csr_rows_seen seen)
 {
+  if (cost->csr_learnt > 0) return fmax(0, seen.missed - cost->csr_learnt);
   return a->nrows > MACKO_LEARNT_ROWS ? seen.missed * (1 - (double)MACKO_LEARNT_ROWS / (double)a->nrows) : 0;
 }
 
@@ -68,7 +70,9 @@ static double missed_rows(const macko_csr *a, macko_csr_rows_seen seen)
 static macko_csr_rows_seen look_at_rows(const macko_facts *f, const macko_options *options, int shared)
 {
   const macko_csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
-  const int counts = shared || options->target == MACKO_TARGET_GPU || f->csr->nrows > MACKO_LEARNT_ROWS;
+  const double learnt = macko_cost_of(options)->csr_learnt;
+  const int counts = shared || options->target == MACKO_TARGET_GPU ||
+                     (double)f->csr->nrows > (learnt > 0 ? learnt : MACKO_LEARNT_ROWS);
   if (!ask || !counts) return (macko_csr_rows_seen){0, 0, 0, {0, 0, 0}};
   macko_csr_rows_seen seen = ask->rows(f->context);
   if (!shared || seen.alike < CSR_SHARE) seen.alike = 0;
@@ -89,14 +93,33 @@ static double uneven_entries(const macko_csr *a, const macko_csr_lengths *l)
   return (double)a->nrows * differ / lanes;
 }
 
-/* Sets the time: shared rows save the bytes of their columns and two fifths of the work. */
+/* Gives what a product takes besides reading bytes, with values stored as that. Vectors have the type of values as a rule: for
+ * those of f64 and f32 there are loops with AVX2, which short rows of f32 gain less from, and a GPU nothing. Shared rows spare
+ * loads of columns and of x; their own costs are not the same share on every processor. */
+static double work_of(const macko_options *options, const macko_csr *a, int64_t nnz, const macko_csr_rows_seen *seen,
+                      macko_type stored)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  const int64_t size = macko_type_bytes(stored);
+  const int f64 = a->value_type == MACKO_F64, steps = seen->uneven || entries_of_step(a, nnz) > 1;
+  const int wide = options->target == MACKO_TARGET_CPU && steps && size >= 4;
+  const double of_width = f64 && size >= 4 ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
+  const double entry = wide ? cost->csr_long_entry : of_width, row = wide ? cost->csr_long_row : cost->csr_row;
+  const double miss = steps ? cost->csr_long_miss : cost->csr_miss, shared = macko_csr_saved(seen->alike);
+  const double rows = (double)a->nrows * row + missed_rows(cost, a, *seen) * miss;
+  const double filling = f64 ? cost->csr_filling : cost->csr_filling_single;
+  return (double)nnz * entry * (1 - cost->csr_shared * shared) + rows * (1 - cost->csr_shared_row * shared) +
+         uneven_entries(a, &seen->lengths) * cost->csr_uneven +
+         (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * filling - cost->csr_sooner;
+}
+
+/* Sets the time: shared rows save the bytes of their columns. */
 static void set_time(const macko_options *options, const macko_csr *a, int64_t nnz, double shared, macko_plan *plan)
 {
   macko_plan read = *plan;
-  const double lost = shared > 0 ? macko_lost_share((double)plan->bytes, macko_machine_caches().last) : 0;
+  const double lost = shared > 0 ? macko_lost_share((double)plan->bytes, macko_machine_caches().last, 1) : 0;
   const double saved = shared * (1 - lost * (1 - macko_cost_of(options)->csr_saved));
   read.bytes -= (int64_t)(saved * (double)(nnz * macko_type_bytes(MACKO_I32)));
-  read.work *= 1 - 0.4 * shared;
   macko_set_time(options, a, &read);
   plan->time = read.time;
 }
@@ -106,7 +129,6 @@ static void set_time(const macko_options *options, const macko_csr *a, int64_t n
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
-  const macko_cost *cost = macko_cost_of(options);
   int64_t nnz = f->nnz, indices = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz));
   macko_values wanted = options->values == MACKO_VALUES_AUTO ? MACKO_VALUES_RAW : options->values;
   macko_codec codecs[MACKO_MOST_CODECS];
@@ -116,17 +138,8 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
   int64_t size = macko_type_bytes(plan->stored_type);
   plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
-  /* Vectors have the type of values as a rule: for those of f64 and f32 there are loops with AVX2, which short rows of f32 gain
-   * less from, and a GPU nothing. */
   const macko_csr_rows_seen seen = look_at_rows(f, options, macko_csr_reads_shared(options, plan, a->nrows, a->ncols, nnz));
-  const int steps = options->target == MACKO_TARGET_CPU && (seen.uneven || entries_of_step(a, nnz) > 1);
-  const int wide = size >= 4 && (a->value_type == MACKO_F64 || steps);
-  double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  const double miss = seen.uneven || entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
-  const double uneven = uneven_entries(a, &seen.lengths) * cost->csr_uneven;
-  const double filling = a->value_type == MACKO_F64 ? cost->csr_filling : cost->csr_filling_single;
-  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss + uneven +
-               (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * filling - cost->csr_sooner;
+  plan->work = work_of(options, a, nnz, &seen, plan->stored_type);
   set_time(options, a, nnz, macko_csr_saved(seen.alike), plan);
   plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",

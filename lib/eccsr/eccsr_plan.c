@@ -77,6 +77,14 @@ static double wait_with_masks(const macko_cost *cost, int split, const macko_ecc
          (1 - share) * longest * cost->eccsr_masked_skip;
 }
 
+/* Tells whether blocks of several rows have runs of one width, for which a CPU has loops of constant bounds. An estimate does not
+ * know the widths, and takes runs of two columns or more for ones of one width. */
+static int has_wide_runs(const macko_options *options, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+{
+  const int wide = c->widths ? macko_eccsr_width(c) > 1 : work->runs && work->reads >= 2 * work->runs;
+  return options->target == MACKO_TARGET_CPU && wide && !work->masked && 2 * work->entries >= 3 * work->reads;
+}
+
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
  * entries, runs, blocks, slots of masks that are empty, as all slots of slices without masks are filled, and the wait for the
  * longest block. Slices with masks have the runs and blocks that are theirs by entries. Loops of floats take a share of it all. */
@@ -85,11 +93,14 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
 {
   const macko_cost *cost = macko_cost_of(options);
   const double share = work->entries ? (double)work->masked / (double)work->entries : 0;
-  const double run = share * cost->eccsr_masked_run + (1 - share) * cost->eccsr_run;
+  const int wide = has_wide_runs(options, c, work);
+  const double entry = wide ? cost->eccsr_wide_entry : cost->eccsr_entry;
+  const double run = share * cost->eccsr_masked_run + (1 - share) * (wide ? cost->eccsr_wide_run : cost->eccsr_run);
   const double block = cost->eccsr_block + share * cost->eccsr_masked_block;
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
-  const double single = a->value_type == MACKO_F32 ? cost->eccsr_single : 1;
-  const double sum = (double)work->entries * cost->eccsr_entry + (double)work->runs * run + (double)c->blocks * block +
+  const double of_f32 = wide ? cost->eccsr_wide_single : cost->eccsr_single;
+  const double single = a->value_type == MACKO_F32 ? of_f32 : 1;
+  const double sum = (double)work->entries * entry + (double)work->runs * run + (double)c->blocks * block +
                      (1 - share) * (double)c->slices * cost->eccsr_slice +
                      (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty;
   return cost->product + single * sum +
