@@ -84,8 +84,8 @@ typedef struct {
   double dtans_step;   /* step that the longest lane has more than others fill the wait for */
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_run;    /* more for each run of a block */
-  double eccsr_wide_entry, eccsr_wide_run; /* the same where all runs are of one width, more than one column, and blocks of several
-                                            * rows: loops of constant bounds load x once for all of these */
+  double eccsr_wide_entry, eccsr_wide_run; /* the same on a CPU where all runs are of one width, more than one column, and blocks of
+                                            * several rows: loops of constant bounds load x once for all of these */
   double eccsr_masked_run; /* the same in slices with masks, which a CPU takes for all blocks of a slice at once */
   double eccsr_slice;  /* more for each slice, but for the share of entries that slices with masks have */
   double eccsr_block;  /* more for each block */
