@@ -165,6 +165,46 @@ START_TEST(the_bits_are_those_of_one_vector)
 }
 END_TEST
 
+/* Columns that lie anywhere in vectors longer than a second-level cache: a few vectors go one by one, more side by side, as f32 ones
+ * of an f32 matrix never do. The bits are those of one vector. */
+START_TEST(columns_anywhere)
+{
+  enum { N = 150000, LONG = 6 };
+  const macko_type type = _i ? MACKO_F32 : MACKO_F64;
+  const size_t size = _i ? sizeof(float) : sizeof(double);
+  uint64_t state = 11;
+  int32_t *row_ptr = malloc((N + 1) * sizeof *row_ptr), *cols = malloc(N * LONG * sizeof *cols);
+  char *values = malloc(N * LONG * size), *x = malloc(SEVERAL * N * size), *together = malloc(SEVERAL * N * size);
+  char *one = malloc(N * size);
+  macko_matrix *m = NULL;
+  macko_options o;
+  macko_error err = {0};
+#define SET(array, at, number) (_i ? (void)(((float *)(array))[at] = (float)(number)) : (void)(((double *)(array))[at] = (number)))
+  for (int64_t i = 0, p = row_ptr[0] = 0; i < N; row_ptr[++i] = (int32_t)p)
+    for (int e = 0; e < LONG; e++, p++) {
+      cols[p] = (int32_t)(N / LONG * e + (int64_t)(next_random(&state) % (N / LONG)));
+      SET(values, p, 1 / (1.5 + (double)(p % 997)));
+    }
+  for (int64_t j = 0; j < (int64_t)SEVERAL * N; j++) SET(x, j, sin((double)j));
+  const macko_csr c = {.nrows = N, .ncols = N, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = type,
+                       .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_CSR;
+  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+  for (int k = 2; k <= SEVERAL; k++) {
+    memset(together, 0xff, SEVERAL * N * size);
+    ck_assert_msg(!macko_multiply(m, MACKO_OP_N, type, k, 1.1, x, N, 0, together, N, &err), "%s", err.text);
+    for (int j = 0; j < k; j++) {
+      ck_assert(!macko_multiply(m, MACKO_OP_N, type, 1, 1.1, x + (size_t)j * N * size, N, 0, one, N, &err));
+      ck_assert_msg(!memcmp(one, together + (size_t)j * N * size, N * size), "vector %d of %d", j, k);
+    }
+  }
+#undef SET
+  macko_destroy(&m);
+  free(row_ptr), free(cols), free(values), free(x), free(together), free(one);
+}
+END_TEST
+
 /* Gives the seconds that a GPU is predicted to take in layout row for so many rows of 3 to 6 entries. */
 static double seconds_of_rows(macko_type type, int64_t nrows)
 {
@@ -197,6 +237,7 @@ int main(void)
   tcase_set_timeout(t, 120);
   tcase_add_test(t, the_sums_are_right);
   tcase_add_loop_test(t, the_bits_are_those_of_one_vector, 0, 2);
+  tcase_add_loop_test(t, columns_anywhere, 0, 2);
   tcase_add_test(t, a_cut_row_is_predicted);
   suite_add_tcase(suite, t);
   return test_run(suite);
