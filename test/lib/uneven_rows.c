@@ -165,8 +165,8 @@ START_TEST(the_bits_are_those_of_one_vector)
 }
 END_TEST
 
-/* Columns that lie anywhere in vectors longer than a second-level cache: a few vectors go one by one, more side by side, as f32 ones
- * of an f32 matrix never do. The bits are those of one vector. */
+/* Columns that lie anywhere in vectors longer than a second-level cache: a few vectors go one by one, more side by side, as f32
+ * ones of an f32 matrix never do. The bits are those of one vector. */
 START_TEST(columns_anywhere)
 {
   enum { N = 150000, LONG = 6 };
