@@ -1,6 +1,6 @@
 #!/bin/sh
-# The libraries export what their headers document, and nothing else but what one of them asks of another (lib/core/facts.h, lib/core/measure.h,
-# lib/macko/layouts.h, lib/dtans/dtans.h).
+# The libraries export what their headers document, and nothing else but what one of them asks of another (lib/core/cost.h, lib/core/facts.h,
+# lib/core/measure.h, lib/macko/layouts.h, lib/dtans/dtans.h).
 src=${srcdir:-.}
 bad=0
 command -v nm >/dev/null || { echo "SKIP: no nm"; exit 77; }
@@ -25,7 +25,8 @@ macko_dtans_plan
 macko_dtans_plan_values
 macko_know_gpu
 macko_plan_matrix
-macko_prepare'
+macko_prepare
+macko_sectors_of_entry'
 compare .libs/libpetscmacko.so petsc/petscmacko.h MatMacko PetscDLLibraryRegister_petscmacko
 # C programs are linked to it, by a compiler whose C++ library need not be that of the nvcc that made it.
 if [ -e .libs/libmacko_cuda.so ] && nm -D --undefined-only .libs/libmacko_cuda.so | grep ' _Z'; then
