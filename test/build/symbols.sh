@@ -1,6 +1,6 @@
 #!/bin/sh
-# The libraries export what their headers document, and nothing else but what one of them asks of another (lib/core/cost.h, lib/core/facts.h,
-# lib/core/measure.h, lib/macko/layouts.h, lib/dtans/dtans.h).
+# The libraries export what their headers document, and nothing else but what one of them asks of another (lib/core/cost.h,
+# lib/core/facts.h, lib/core/measure.h, lib/macko/layouts.h, lib/dtans/dtans.h).
 src=${srcdir:-.}
 bad=0
 command -v nm >/dev/null || { echo "SKIP: no nm"; exit 77; }
