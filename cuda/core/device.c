@@ -332,7 +332,7 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
                                    double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy,
                                    cudaStream_t stream, macko_error *err)
 {
-  macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
+  macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy, NULL};
   if (!device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device must not be NULL");
   macko_status s = check_product(&device->m, &p, err);
   if (!s) s = macko_check_device(device, err);

@@ -75,6 +75,7 @@ static json_t *encoding_of(const macko_plan *plan)
               "parameters", parameters, "predicted_nanoseconds", finite_or_zero(plan->time), "of_work", finite_or_zero(plan->work));
   if (encoding && plan->csr_time > 0) json_object_set_new(encoding, "csr_nanoseconds", json_real(finite_or_zero(plan->csr_time)));
   if (encoding && plan->gathers > 0) json_object_set_new(encoding, "of_gathers", json_real(finite_or_zero(plan->gathers)));
+  if (encoding && plan->anywhere > 0) json_object_set_new(encoding, "anywhere", json_real(finite_or_zero(plan->anywhere)));
   return encoding;
 }
 
@@ -252,6 +253,7 @@ static void get_encoding(reader *r, const json_t *head, macko_plan *plan)
   plan->time = json_number_value(member(r, object, "predicted_nanoseconds", 0, JSON_REAL, "a number"));
   plan->work = json_number_value(member(r, object, "of_work", 0, JSON_REAL, "a number"));
   plan->csr_time = get_time(r, object, "csr_nanoseconds"), plan->gathers = get_time(r, object, "of_gathers");
+  plan->anywhere = get_time(r, object, "anywhere");
   snprintf(plan->reason, sizeof plan->reason, "%s", get_text(r, head, "reason"));
 }
 

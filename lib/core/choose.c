@@ -119,7 +119,9 @@ void macko_complete_plan(const macko_facts *f, const macko_options *options, mac
   if (plan->csr_time <= 0 && !macko_csr_ops.plan(f, &raw, &csr, NULL)) plan->csr_time = csr.time;
   const macko_cost *cost = macko_cost_of(options);
   if (options->target == MACKO_TARGET_GPU && f->sectors) plan->gathers = cost->sector * f->sectors(f->context);
-  if (options->target == MACKO_TARGET_CPU && f->lines) plan->gathers = cost->line * f->lines(f->context).all;
+  if (options->target == MACKO_TARGET_GPU || !f->lines) return;
+  const macko_lines lines = f->lines(f->context);
+  plan->gathers = cost->line * lines.all, plan->anywhere = lines.anywhere;
 }
 
 /* Formats are compared in the order of formats.def. */

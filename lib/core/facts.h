@@ -35,9 +35,10 @@ typedef struct {
 } macko_known_values;
 
 /* Lines of x that entries ask for and one core has in none of its own caches (lines.c): all, and those that stand alone, as the
- * line before was not asked for shortly before. Of the others a processor has foreseen most. */
+ * line before was not asked for shortly before. Of the others a processor has foreseen most. `anywhere` is for several vectors, as
+ * plans have it. */
 typedef struct {
-  double all, stray;
+  double all, stray, anywhere;
 } macko_lines;
 
 /* What planning has found of a csr in host memory, for encoding to take over: one pointer a format, whose table says how it is

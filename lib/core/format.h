@@ -61,6 +61,7 @@ typedef struct {
   double drag;                     /* on a CPU its bytes take longer than those of a plain stream, by this share */
   int64_t scattered;               /* rows of y that are not beside the one before; work has what they take in a cache */
   double waits;                    /* on a CPU nanoseconds that nothing else goes on in, on top of both */
+  double anywhere; /* on a CPU the share of entries that ask for a line of x that none shortly before asked for; 0: not known */
   double hidden;                   /* on a GPU the share of the shorter of work and bytes that the longer one hides */
   char reason[MACKO_REASON_LENGTH]; /* in words: what was chosen and why */
 } macko_plan;
@@ -92,6 +93,7 @@ typedef struct {
   int64_t ldx;
   void *y;
   int64_t ldy;
+  const void *beside; /* on a CPU the elements of X once more, those of a group in one column side by side (beside.h), or NULL */
 } macko_product;
 
 /* Tells whether X and Y overlap, each vector of nx and ny elements. Columns of several vectors may alternate in one array, so

@@ -1,5 +1,5 @@
 /* The lines of x that a core does not find in its own caches, counted in a sample of the rows of a csr in host memory. */
-#include "core/cost.h"
+#include "core/beside.h"
 #include "core/facts.h"
 #include "core/row_source.h"
 
@@ -42,22 +42,24 @@ static macko_lines share_of_lines(macko_findings *found, int64_t nnz, int64_t en
     met += n;
   }
   macko_free_assembly(&room);
-  return met ? (macko_lines){lines.all / (double)met, lines.stray / (double)met} : lines;
+  return met ? (macko_lines){.all = lines.all / (double)met, .stray = lines.stray / (double)met} : lines;
 }
 
-/* Counts the lines of the matrix by those of its windows. */
+/* Counts the lines of the matrix by those of its windows, whose entries bring lines of one vector or, where that stays in the cache,
+ * of a group of them. */
 static macko_lines lines_of(macko_findings *found)
 {
   const macko_csr *csr = found->csr;
   const int64_t nnz = macko_found_nnz(found), size = csr->value_type == MACKO_F64 ? 8 : 4, middle = macko_machine_caches().middle;
   const double lost = macko_lost_share((double)size * (double)csr->ncols, middle, 1);
+  const int64_t entries = middle / BYTES_OF_ENTRY / (lost > 0 ? 1 : MACKO_GROUP);
   /* A matrix with more lines of x than bytes of its own has hardly two entries in one, and is no matter of time. */
-  if (lost == 0 || csr->ncols / LINE > nnz) return (macko_lines){0};
+  if ((lost == 0 && macko_stays_in_middle(csr->ncols, MACKO_GROUP, MACKO_F64)) || csr->ncols / LINE > nnz) return (macko_lines){0};
   uint8_t *seen = macko_zeros((size_t)(csr->ncols * size / LINE + 2));
   if (!seen) return (macko_lines){0};
-  const macko_lines share = share_of_lines(found, nnz, middle / BYTES_OF_ENTRY, seen);
+  const macko_lines share = share_of_lines(found, nnz, entries, seen);
   free(seen);
-  return (macko_lines){lost * share.all * (double)nnz, lost * share.stray * (double)nnz};
+  return (macko_lines){lost * share.all * (double)nnz, lost * share.stray * (double)nnz, share.all};
 }
 
 macko_lines macko_host_lines(void *findings)

@@ -289,7 +289,7 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   if (vector_type != MACKO_F64 && vector_type != MACKO_F32)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "vector type %d is neither f64 nor f32", (int)vector_type);
   int64_t nx = op == MACKO_OP_N ? m->ncols : m->nrows, ny = op == MACKO_OP_N ? m->nrows : m->ncols;
-  macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
+  macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy, NULL};
   macko_status s = macko_check_distances(&p, nx, ny, err);
   if (s) return s;
   if (k == 0 || ny == 0) return MACKO_OK;

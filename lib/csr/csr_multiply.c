@@ -1,14 +1,11 @@
 /* y = alpha op(A) x + beta y from format csr: plain loops for every combination of types, and loops with AVX2 where matrices have
  * those that solvers multiply most. */
-#include "core/cost.h"
+#include "core/beside.h"
 #include "core/cpu.h"
-#include "core/product.h"
-#include "core/threads.h"
 #include "csr/csr.h"
 #include "csr/csr_shared.h"
 #include "values/codecs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Marks a function whose loops begin at lines of the instruction cache: rows have few entries, and a loop that lies across two
@@ -167,8 +164,9 @@ static int has_wide(const macko_matrix *m, const macko_product *p)
 #endif
 }
 
-/* Multiplies with the loops of csr_avx2.h, as many vectors at a time as they take, or with those of csr_together.h one by one,
- * which is faster than two together without shared columns; gives 0, and does nothing, where they do not take this product. */
+/* Multiplies with the loop of csr_packed.h vectors that lie side by side, others with those of csr_avx2.h, as many at a time as they
+ * take, or with those of csr_together.h one by one, which is faster than two together without shared columns; gives 0, and does
+ * nothing, where they do not take this product. */
 static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
 #if MACKO_HAS_X86_64
@@ -176,6 +174,10 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
   const csr_shared *shared = shared_of(m);
   const int kind = m->plan.stored_type == MACKO_F64 ? 0 : p->vector_type == MACKO_F64 ? 1 : 2;
   if (!has_wide(m, p)) return 0;
+  if (p->beside) {
+    csr_multiply_packed(&a, m->plan.stored_type, p, from, to);
+    return 1;
+  }
   for (int64_t j = 0, group; j < p->k; j += group) {
     const macko_product q = macko_product_from(p, j);
     group = shared ? 1 : p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
@@ -209,72 +211,23 @@ ALIGNED_LOOPS static void multiply_rows(const macko_matrix *m, const macko_produ
   else MACKO_FOR_GROUPS(p, q, ANY_MATRIX)
 }
 
-/* Says whether so many vectors of x, beside what passes by, leave the second-level cache, and most entries ask for a line of x that
- * no entry near by asks for: so that each of them waits for one of every vector. A look at a few stretches of columns takes little
- * of such a product. A line that meets another in its place of the table counts twice, which few do. */
-static int waits_for_lines(const macko_matrix *m, const macko_product *p, int64_t vectors)
+/* Gives how few vectors go side by side, which rows must have a loop for; 0: none do. Of fewer one by one is as fast. */
+static int few_beside(const macko_matrix *m, const macko_product *p)
 {
-  enum { STRETCHES = 8, ENTRIES = 512, LOG_PLACES = 10, COLUMNS = 8 /* of a line */ };
-  const int32_t *cols = m->sections[COLS].data;
-  uint32_t seen[1 << LOG_PLACES];
-  int64_t looked_at = 0, lines = 0;
-  const int fit = 2 * vectors * m->ncols * macko_type_bytes(p->vector_type) <= macko_machine_caches().middle;
-  if (fit || vectors < 2 || p->op == MACKO_OP_T || m->sections[COLS].type != MACKO_I32) return 0;
-  for (int i = 0; i < STRETCHES; i++) {
-    const int64_t from = m->nnz / STRETCHES * i, past = m->nnz - from < ENTRIES ? m->nnz : from + ENTRIES;
-    memset(seen, 0, sizeof seen);
-    for (int64_t at = from; at < past; at++) {
-      const uint32_t line = (uint32_t)cols[at] / COLUMNS + 1, place = line * 0x9e3779b1u >> (32 - LOG_PLACES);
-      lines += seen[place] != line, seen[place] = line;
-    }
-    looked_at += past - from;
-  }
-  return 2 * lines > looked_at;
-}
-
-/* Multiplies vectors three or four at a time with the loops of csr_packed.h, and gives how many have been done. None are where
- * putting them side by side would take longer than it saves, or where there is no memory for it. It takes more entries a column
- * where the packed vectors do not fit the second-level cache, unless entries lie anywhere: one by one each of them would wait for a
- * line of every vector (shuffled tetrahedra, four vectors 25 instead of 45 ms). */
-static int64_t multiply_side_by_side(const macko_matrix *m, const macko_product *p, const macko_cut *rows)
-{
-  int64_t done = 0;
 #if MACKO_HAS_X86_64
-  enum { FEW_A_COLUMN = 4, MANY_A_COLUMN = 16 };
-  const int parts = macko_parts(m->nnz);
-  const macko_cut columns = {.n = m->ncols};
-  const int few = shared_of(m) ? CSR_WIDTH : 3; /* of fewer vectors one by one is as fast */
-  const int64_t bytes = (m->ncols + 1) * (int64_t)sizeof(csr_vector), middle = macko_machine_caches().middle;
-  if (p->k < few || m->nnz < FEW_A_COLUMN * m->ncols || p->vector_type != MACKO_F64 || !has_wide(m, p)) return 0;
-  if (bytes > middle && m->nnz < MANY_A_COLUMN * m->ncols && !waits_for_lines(m, p, CSR_WIDTH)) return 0;
-  csr_packing c = {.a = view_of(m), .stored = m->plan.stored_type};
-  void *room = malloc((size_t)bytes); /* aligned_alloc would get new pages from the system each time */
-  c.side_by_side = (csr_vector *)(((uintptr_t)room + sizeof *c.side_by_side - 1) & ~(uintptr_t)(sizeof *c.side_by_side - 1));
-  for (; room && p->k - done >= few; done += c.columns) {
-    c.p = macko_product_from(p, done), c.columns = p->k - done >= CSR_WIDTH ? CSR_WIDTH : 3;
-    macko_do_parts(&columns, parts, csr_pack, &c);
-    macko_do_parts(rows, parts, csr_multiply_packed, &c);
-  }
-  free(room);
+  if (p->vector_type == MACKO_F64 && has_wide(m, p)) return shared_of(m) ? MACKO_GROUP : MACKO_GROUP - 1;
 #else
-  (void)m, (void)p, (void)rows;
+  (void)m, (void)p;
 #endif
-  return done;
+  return 0;
 }
 
-/* Does vectors side by side as far as that pays and the others after them, one by one where those of one stay in a cache that those
- * of several leave. The cut is by entries, so that parts of uneven rows take as long. */
+/* The cut is by entries, so that parts of uneven rows take as long. */
 macko_status macko_csr_multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
-  (void)err;
-  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
   const macko_cut cut = {m->nrows, m->sections[ROW_PTR].type, m->sections[ROW_PTR].data, 1, m->nnz};
-  const int64_t done = multiply_side_by_side(m, p, &cut);
-  const int64_t left = p->k - done, at_once = waits_for_lines(m, p, left < CSR_WIDTH ? left : CSR_WIDTH) ? 1 : left;
-  for (int64_t j = done; j < p->k; j += at_once) {
-    macko_product rest = macko_product_from(p, j);
-    rest.k = at_once;
-    macko_share_product(m, &rest, multiply_rows, &cut);
-  }
+  (void)err;
+  if (p->op == MACKO_OP_N) macko_share_vectors(m, p, few_beside(m, p), multiply_rows, &cut);
+  else macko_scale(p, m->ncols), macko_share_product(m, p, multiply_rows, &cut);
   return MACKO_OK;
 }

@@ -1,26 +1,5 @@
-/* Y = alpha A X + beta Y of a matrix of f64 or f32 values with 32-bit columns and f64 vectors, with AVX2: the elements that four
- * vectors have in one place are put side by side first, so that an entry takes one load of all of them. */
-
-/* A product of three or four vectors: the matrix, the vectors, of which `columns` are there, and the elements of X side by side,
- * one csr_vector for each column of the matrix. */
-typedef struct {
-  csr_view a;
-  macko_product p;
-  int columns;
-  macko_type stored;
-  csr_vector *side_by_side;
-} csr_packing;
-
-/* Puts elements from .. to - 1 of the vectors side by side. */
-static MACKO_AVX2 void csr_pack(void *context, int part, int64_t from, int64_t to)
-{
-  const csr_packing *c = context;
-  const double *x[CSR_WIDTH];
-  (void)part;
-  /* Any other vector stands in for one that is not there, whose sums nobody reads. */
-  for (int j = 0; j < CSR_WIDTH; j++) x[j] = (const double *)c->p.x + (j < c->columns ? j : 0) * c->p.ldx;
-  for (int64_t i = from; i < to; i++) c->side_by_side[i] = (csr_vector){x[0][i], x[1][i], x[2][i], x[3][i]};
-}
+/* Y = alpha A X + beta Y of a matrix of f64 or f32 values with 32-bit columns and three or four f64 vectors that lie side by side
+ * (core/beside.h), with AVX2: an entry takes one load of the elements of all of them. */
 
 /* Gives four times the same. */
 static inline __attribute__((always_inline)) MACKO_AVX2 csr_vector csr_same(double value)
@@ -47,29 +26,27 @@ static inline __attribute__((always_inline)) MACKO_AVX2 csr_vector csr_packed_ro
   return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
-/* Multiplies rows from .. to - 1, as csr_rows does. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void csr_packed_rows(const csr_packing *c, macko_type stored, int64_t from,
-                                                                             int64_t to)
+/* Multiplies rows from .. to - 1, as csr_rows does; stored is a constant. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_packed_rows(const csr_view *a, macko_type stored,
+                                                                             const macko_product *p, int64_t from, int64_t to)
 {
-  const macko_type type = c->a.row_ptr_type;
-  const int64_t last = c->a.nnz - CSR_WIDTH + 1, ldy = c->p.ldy;
-  const double alpha = c->p.alpha, beta = c->p.beta;
-  for (int64_t i = from, p = macko_index(type, c->a.row_ptr, from), end; i < to; i++, p = end) {
+  const int64_t last = a->nnz - CSR_WIDTH + 1, ldy = p->ldy, columns = p->k;
+  const csr_vector *x = p->beside;
+  const double alpha = p->alpha, beta = p->beta;
+  for (int64_t i = from, e = macko_index(a->row_ptr_type, a->row_ptr, from), end; i < to; i++, e = end) {
     csr_vector all = {0};
-    double *y = (double *)c->p.y + i;
-    end = macko_index(type, c->a.row_ptr, i + 1);
-    if (end <= last) all = csr_packed_row(stored, c->a.values, c->a.cols, c->side_by_side, p, end);
+    double *y = (double *)p->y + i;
+    end = macko_index(a->row_ptr_type, a->row_ptr, i + 1);
+    if (end <= last) all = csr_packed_row(stored, a->values, a->cols, x, e, end);
     else
-      for (; p < end; p++) all += macko_float_at(stored, c->a.values, p) * c->side_by_side[c->a.cols[p]];
-    for (int j = 0; j < c->columns; j++) y[j * ldy] = csr_scaled(alpha, all[j], beta, beta == 0 ? 0 : y[j * ldy]);
+      for (; e < end; e++) all += macko_float_at(stored, a->values, e) * x[a->cols[e]];
+    for (int64_t j = 0; j < columns; j++) y[j * ldy] = csr_scaled(alpha, all[j], beta, beta == 0 ? 0 : y[j * ldy]);
   }
 }
 
-/* This is the macko_part of it, and makes a constant of the stored type. */
-static MACKO_AVX2 void csr_multiply_packed(void *context, int part, int64_t from, int64_t to)
+/* Makes a constant of the stored type. */
+static MACKO_AVX2 void csr_multiply_packed(const csr_view *a, macko_type stored, const macko_product *p, int64_t from, int64_t to)
 {
-  const csr_packing *c = context;
-  (void)part;
-  if (c->stored == MACKO_F64) csr_packed_rows(c, MACKO_F64, from, to);
-  else csr_packed_rows(c, MACKO_F32, from, to);
+  if (stored == MACKO_F64) csr_packed_rows(a, MACKO_F64, p, from, to);
+  else csr_packed_rows(a, MACKO_F32, p, from, to);
 }

@@ -1,7 +1,6 @@
 /* y = alpha op(A) x + beta y from format eccsr, compiled for several vector widths and chosen by what the processor has. */
+#include "core/beside.h"
 #include "core/cpu.h"
-#include "core/product.h"
-#include "core/threads.h"
 #include "eccsr/eccsr.h"
 
 #include <string.h>
@@ -189,12 +188,20 @@ static void transpose_slices(const macko_matrix *m, const macko_product *p, int6
   }
 }
 
+/* Gives how few vectors go side by side; 0: none do. It pays where entries would wait for lines of each vector: elsewhere loops
+ * that load a run of x at once are as fast, and they are faster with masks. */
+static int few_beside(const macko_matrix *m, const macko_product *p)
+{
+  const int fits = p->vector_type == MACKO_F64 && macko_eccsr_params_of(&m->plan)->of.counts.masked == 0;
+  return fits && macko_waits_for_lines(m, p, MACKO_GROUP) ? MACKO_GROUP : 0;
+}
+
 /* Op T adds to y wherever a column is, so that y is scaled before, and only one thread takes part (macko_share_product). */
 macko_status macko_eccsr_multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   const macko_cut cut = {.n = macko_eccsr_params_of(&m->plan)->of.counts.slices};
   (void)err;
-  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
-  macko_share_product(m, p, p->op == MACKO_OP_N ? multiply_widest : transpose_slices, &cut);
+  if (p->op == MACKO_OP_N) macko_share_vectors(m, p, few_beside(m, p), multiply_widest, &cut);
+  else macko_scale(p, m->ncols), macko_share_product(m, p, transpose_slices, &cut);
   return MACKO_OK;
 }

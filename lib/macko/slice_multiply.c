@@ -1,8 +1,9 @@
 /* y = alpha op(A) x + beta y from layout slice, compiled for several vector widths and chosen by what the processor has. */
+#include "core/beside.h"
 #include "core/cpu.h"
-#include "core/product.h"
-#include "core/threads.h"
 #include "macko/slice.h"
+
+#include <string.h>
 
 /* This is what a product reads of a slice before its steps. Columns and lengths are not set where the slice is uniform, nor used
  * of a stencil. */
@@ -80,13 +81,15 @@ static slice_values open_values(const macko_matrix *m)
 #define KERNEL "macko/slice_simd/kernel.inc"
 #include "core/widths.inc"
 
-/* Threads get slices with about as many values each. Where there are stencils, which have none to go by, they get as many slices
- * each. */
+/* Floats have a loop of their own for groups, with AVX-512. Threads get slices with about as many values each. Where there are
+ * stencils, which have none to go by, they get as many slices each. */
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p)
 {
   const macko_section *values = macko_find_section(m, "values");
   int stencils = macko_params_of(&m->plan)->slice.stencils > 0;
   const macko_cut cut = {macko_slices_of(m->nrows), MACKO_U32, stencils ? NULL : macko_section_data(m, "slices"),
                          MACKO_SLICE_WORDS, values->bytes / MACKO_VALUE_UNIT};
-  macko_share_product(m, p, multiply_widest, &cut);
+  const int floats = m->plan.stored_type == MACKO_F32 && p->vector_type == MACKO_F32 && macko_has_avx512();
+  if (p->op == MACKO_OP_N) macko_share_vectors(m, p, floats ? 0 : MACKO_GROUP, multiply_widest, &cut);
+  else macko_share_product(m, p, multiply_widest, &cut);
 }
