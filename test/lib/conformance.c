@@ -311,9 +311,11 @@ START_TEST(a_vector_has_its_bits_beside_others)
     if (macko_options_check(&o, NULL)) continue;
     ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
     for (int k = 2; k <= VECTORS; k++) {
-      ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, k, 1, x, ROWS, 0, y, ROWS, NULL));
+      memcpy(y, x, sizeof y);
+      ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, k, 1.1, x, ROWS, 0.7, y, ROWS, NULL));
       for (int j = 0; j < k; j++) {
-        ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x + j * ROWS, ROWS, 0, alone, ROWS, NULL));
+        memcpy(alone, x + j * ROWS, sizeof alone);
+        ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1.1, x + j * ROWS, ROWS, 0.7, alone, ROWS, NULL));
         ck_assert_msg(!memcmp(alone, y + j * ROWS, sizeof alone), "%s %s: vector %d of %d", macko_format_name(o.format),
                       macko_layout_name(o.layout), j, k);
       }
