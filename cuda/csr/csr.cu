@@ -165,8 +165,8 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
  * so where groups would leave vectors that have to go at once after them, and the matrix has so few entries that the GPU has room
  * for the blocks of all vectors, or waits for long rows (H200, five vectors of f64: 11.0 instead of 13.4 us with 115,000 entries,
  * 14.8 and 17.2 with 480,000, 18.1 and 17.5 with 680,000; with long rows 32 and 35 with 880,000, 59 and 51 with 1.8 million).
- * Groups alone are as fast or faster but for few entries with long rows (four vectors: 6.9 and 8.8 us with 46,000, 16.4 and 17.9 with
- * 410,000, 27.9 and 23.5 with 880,000). Values of 16 bits have kernels for one vector at a time only. */
+ * Groups alone are as fast or faster but for few entries with long rows (four vectors: 6.9 and 8.8 us with 46,000, 16.4 and 17.9
+ * with 410,000, 27.9 and 23.5 with 880,000). Values of 16 bits have kernels for one vector at a time only. */
 static int goes_at_once(const macko_device_matrix *d, const device_csr *own, const macko_product *p)
 {
   enum { SMALL = 600000, SMALL_SINGLE = 350000, SMALL_UNEVEN = 1000000, SMALL_WITHOUT_REST = 300000 }; /* entries */
