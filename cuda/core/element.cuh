@@ -194,12 +194,13 @@ struct device_values {
 };
 
 /* Ends row i of vector j: y_i = alpha sum + beta y_i, in f64 and rounded once. y_i is not read where beta is 0, so that NaN in
- * it does not survive. */
+ * it does not survive. Which product is rounded by itself is written out: left to the compiler it depends on the kernel, and so did
+ * the bits of a vector on how many others are multiplied with it. */
 template <int VECTOR> __device__ __forceinline__ void put_y(const device_vectors &v, int j, int64_t i, double sum)
 {
   int type = VECTOR == MACKO_ANY ? v.type : vector_element<VECTOR>;
   int64_t at = j * v.ldy + i;
-  store_y(type, v.y, at, v.beta == 0 ? v.alpha * sum : v.alpha * sum + v.beta * load_y(type, v.y, at));
+  store_y(type, v.y, at, v.beta == 0 ? v.alpha * sum : __fma_rn(v.beta, load_y(type, v.y, at), v.alpha * sum));
 }
 
 /* Gives a stored element of up to 32 bits as a number: through the table where it is a code. */
