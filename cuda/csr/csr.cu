@@ -54,7 +54,7 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, ITEMS, AT_ONCE>(
   SUM value[ITEMS], x[ITEMS];
   COL col[ITEMS];
   values = values_from<STORED>(values, start);
-  load_entries<STORED, SUM, ITEMS>(cols, values, from, to, value, col);
+  load_entries<STORED, SUM, ITEMS>(cols, values, from, to, ITEMS, value, col);
   /* Most blocks have no more rows than these. */
   int one = row_start(a, b, start, threadIdx.x), two = row_start(a, b, start, threadIdx.x + THREADS);
   with_vector<VECTOR>(v.type, [&](auto type) {

@@ -39,16 +39,18 @@ template <typename T> static __device__ __forceinline__ int slot(int e)
 }
 template <typename T, int ENTRIES> constexpr int slots = ENTRIES + ENTRIES / (int)(128 / sizeof(T));
 
-/* Loads values and columns of entries from .. to - 1 of a block, thread t numbers t, t + THREADS and so on. cols and values are
- * those of the block's entry 0. What is before the first or after the last entry takes that one again, which costs nothing and
- * keeps loads together. Without entries that is the next block's first or, at the end, a zero of the section's padding. */
+/* Loads values and columns of entries from .. to - 1 of a block, thread t numbers t, t + THREADS and so on, `items` of them or
+ * ITEMS where those are fewer. cols and values are those of the block's entry 0. What is before the first or after the last entry
+ * takes that one again, which costs nothing and keeps loads together. Without entries that is the next block's first or, at the
+ * end, a zero of the section's padding. */
 template <int STORED, typename SUM, int ITEMS, typename COL>
-static __device__ __forceinline__ void load_entries(const COL *cols, const device_values &values, int from, int to,
+static __device__ __forceinline__ void load_entries(const COL *cols, const device_values &values, int from, int to, int items,
                                                     SUM value[ITEMS], COL col[ITEMS])
 {
   with_vector<STORED>(values.stored_type, [&](auto type) {
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
+      if (i >= items) continue;
       int e = max(min(i * THREADS + (int)threadIdx.x, to - 1), from);
       col[i] = __ldcs(cols + e);
       value[i] = load_value<type.value, SUM>(values, e);

@@ -75,15 +75,16 @@ template <int STORED, typename SUM, typename COL>
 static __device__ __forceinline__ void stage(const csr &a, const macko_csr_block &b, int64_t start, int from, int to,
                                              const device_values &values, staged<SUM, COL> *s)
 {
+  const int items = (to + THREADS - 1) / THREADS; /* blocks of small matrices have fewer than ITEMS */
   SUM value[ITEMS];
   COL col[ITEMS];
-  load_entries<STORED, SUM, ITEMS>((const COL *)a.cols + start, values, from, to, value, col);
+  load_entries<STORED, SUM, ITEMS>((const COL *)a.cols + start, values, from, to, items, value, col);
   const int one = row_start(a, b, start, threadIdx.x), two = row_start(a, b, start, threadIdx.x + THREADS);
   put_starts(a, b, start, one, two, s->starts);
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     const int e = i * THREADS + (int)threadIdx.x;
-    s->value[slot<SUM>(e)] = value[i], s->col[slot<COL>(e)] = col[i];
+    if (i < items) s->value[slot<SUM>(e)] = value[i], s->col[slot<COL>(e)] = col[i];
   }
   __syncthreads();
 }
