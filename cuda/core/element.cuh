@@ -8,18 +8,20 @@
 #include <cuda_fp16.h>
 
 /* These are the types that a kernel learns only when it runs, in place of one that it is compiled for: combinations of types
- * that are too rare for a kernel of their own share one. MACKO_NARROW is any type but f64. The last two are of vectors that lie
+ * that are too rare for a kernel of their own share one. MACKO_NARROW is any type but f64. The last four are of vectors that lie
  * side by side (side_by_side.cuh). */
-enum { MACKO_ANY = 100, MACKO_NARROW, MACKO_BESIDE_F64, MACKO_BESIDE_F32 };
+enum { MACKO_ANY = 100, MACKO_NARROW, MACKO_BESIDE_F64, MACKO_BESIDE_F32, MACKO_BESIDE_F16, MACKO_BESIDE_BF16 };
 
 /* Says whether a kernel is compiled for that very type. */
 template <int TYPE> constexpr bool is_known = TYPE != MACKO_ANY && TYPE != MACKO_NARROW;
 
 /* Says whether vectors of that type lie side by side, and gives the type of their elements. */
-template <int VECTOR> constexpr bool is_beside = VECTOR == MACKO_BESIDE_F64 || VECTOR == MACKO_BESIDE_F32;
+template <int VECTOR> constexpr bool is_beside = VECTOR >= MACKO_BESIDE_F64 && VECTOR <= MACKO_BESIDE_BF16;
 template <int VECTOR> constexpr int vector_element = VECTOR;
 template <> constexpr int vector_element<MACKO_BESIDE_F64> = MACKO_F64;
 template <> constexpr int vector_element<MACKO_BESIDE_F32> = MACKO_F32;
+template <> constexpr int vector_element<MACKO_BESIDE_F16> = MACKO_F16;
+template <> constexpr int vector_element<MACKO_BESIDE_BF16> = MACKO_BF16;
 
 /* This says how an element of a type lies in memory: 16-bit floats as their bits, and types known only at run time as bytes. */
 template <int TYPE> struct element;
@@ -161,8 +163,8 @@ template <int VECTOR, int GROUP, int AT_ONCE> static __device__ __forceinline__ 
   return vectors_after(v, blockIdx.y * GROUP);
 }
 
-/* Gives the elements of column col of a group of vectors: those that lie side by side 16 bytes at a time, through the read-only
- * cache. */
+/* Gives the elements of column col of a group of vectors: those that lie side by side up to 16 bytes at a time, through the
+ * read-only cache. */
 template <int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void load_group(const device_vectors &v, int64_t col, SUM x[GROUP])
 {
@@ -174,6 +176,11 @@ static __device__ __forceinline__ void load_group(const device_vectors &v, int64
   } else if constexpr (VECTOR == MACKO_BESIDE_F32) {
     const float4 all = __ldg((const float4 *)v.x + col);
     x[0] = (SUM)all.x, x[1] = (SUM)all.y, x[2] = (SUM)all.z, x[3] = (SUM)all.w;
+  } else if constexpr (is_beside<VECTOR>) {
+    constexpr int ELEMENT = vector_element<VECTOR>;
+    const uint2 all = __ldg((const uint2 *)v.x + col);
+    x[0] = (SUM)number_of<ELEMENT>(all.x), x[1] = (SUM)number_of<ELEMENT>(all.x >> 16);
+    x[2] = (SUM)number_of<ELEMENT>(all.y), x[3] = (SUM)number_of<ELEMENT>(all.y >> 16);
   } else
 #pragma unroll
     for (int g = 0; g < GROUP; g++) x[g] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type);
@@ -187,12 +194,13 @@ struct device_values {
 };
 
 /* Ends row i of vector j: y_i = alpha sum + beta y_i, in f64 and rounded once. y_i is not read where beta is 0, so that NaN in
- * it does not survive. */
+ * it does not survive. Which product is rounded by itself is written out: left to the compiler it depends on the kernel, and so did
+ * the bits of a vector on how many others are multiplied with it. */
 template <int VECTOR> __device__ __forceinline__ void put_y(const device_vectors &v, int j, int64_t i, double sum)
 {
   int type = VECTOR == MACKO_ANY ? v.type : vector_element<VECTOR>;
   int64_t at = j * v.ldy + i;
-  store_y(type, v.y, at, v.beta == 0 ? v.alpha * sum : v.alpha * sum + v.beta * load_y(type, v.y, at));
+  store_y(type, v.y, at, v.beta == 0 ? v.alpha * sum : __fma_rn(v.beta, load_y(type, v.y, at), v.alpha * sum));
 }
 
 /* Gives a stored element of up to 32 bits as a number: through the table where it is a code. */

@@ -13,28 +13,29 @@ template <typename T> struct alignas(GROUP * sizeof(T)) beside {
 };
 
 /* Puts them there, a thread a column, for group number blockIdx.y. */
-template <int VECTOR, typename T>
-static __global__ void __launch_bounds__(THREADS) beside_kernel(device_vectors v, int64_t ncols, beside<T> *x)
+template <typename T> static __global__ void __launch_bounds__(THREADS) beside_kernel(device_vectors v, int64_t ncols, beside<T> *x)
 {
   const int64_t col = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   beside<T> all;
   if (col >= ncols) return;
-  load_group<VECTOR, T, GROUP>(vectors_of_block<VECTOR, GROUP, 1>(v), col, all.of);
+  const T *from = (const T *)v.x + blockIdx.y * GROUP * v.ldx + col;
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) all.of[g] = __ldg(from + g * v.ldx);
   x[blockIdx.y * ncols + col] = all;
 }
 
-/* Starts that for one type of vectors. */
-template <int VECTOR, typename T>
-static cudaError_t start(const device_vectors &v, int64_t ncols, void *room, cudaStream_t stream)
+/* Starts that for elements as long as T. */
+template <typename T> static cudaError_t start(const device_vectors &v, int64_t ncols, void *room, cudaStream_t stream)
 {
   const dim3 blocks((unsigned)((ncols + THREADS - 1) / THREADS), (unsigned)v.count);
-  return launch(beside_kernel<VECTOR, T>, blocks, THREADS, 0, stream, v, ncols, (beside<T> *)room);
+  return launch(beside_kernel<T>, blocks, THREADS, 0, stream, v, ncols, (beside<T> *)room);
 }
 
 cudaError_t macko_put_beside(device_vectors *v, int64_t ncols, void *room, cudaStream_t stream)
 {
-  const cudaError_t error = v->type == MACKO_F64 ? start<MACKO_F64, double>(*v, ncols, room, stream)
-                                                 : start<MACKO_F32, float>(*v, ncols, room, stream);
+  const cudaError_t error = v->type == MACKO_F64   ? start<double>(*v, ncols, room, stream)
+                            : v->type == MACKO_F32 ? start<float>(*v, ncols, room, stream)
+                                                   : start<unsigned short>(*v, ncols, room, stream);
   v->x = room, v->ldx = ncols;
   return error;
 }
@@ -61,8 +62,5 @@ int macko_goes_beside(const macko_device_matrix *d, const macko_product *p, doub
 {
   enum { LEAST = 4 }; /* entries a column */
   if (p->k < GROUP || d->m.nnz < LEAST * d->m.ncols) return 0;
-  if (sectors > 0 && macko_sectors_of_entry(&d->m) < sectors) return 0;
-#define IS(stored, vector, sum) (d->m.plan.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector) ||
-  return MACKO_BESIDE(IS) 0;
-#undef IS
+  return sectors == 0 || macko_sectors_of_entry(&d->m) >= sectors;
 }

@@ -7,41 +7,14 @@
 
 #include <stdlib.h>
 
-/* So many entries a lane are what a row may have to be added up by its own lanes. */
-enum { LONG = 16 };
-
 /* Gives how many blocks whose threads multiply ITEMS entries each are to run at once on a multiprocessor: as many as leave the
- * registers for loads of all ITEMS entries to be under way together, which are measured numbers. f32 takes half of the registers.
- * Groups of vectors get what they need, and one of several f32 vectors that go at once a little more. */
-template <typename SUM, int GROUP, int ITEMS, int AT_ONCE> static constexpr int resident()
+ * registers for loads of all ITEMS entries to be under way together, which are measured numbers. f32 takes half of the registers,
+ * and one of several f32 vectors that go at once a little more. */
+template <typename SUM, int ITEMS, int AT_ONCE> static constexpr int resident()
 {
-  if (GROUP > 1) return 1;
   if (AT_ONCE && sizeof(SUM) == 4) return 12;
   if (ITEMS == MACKO_CSR_MOST) return sizeof(SUM) == 4 ? 14 : 11;
   return ITEMS == MACKO_CSR_SOME && sizeof(SUM) == 8 ? 12 : 16;
-}
-
-/* Says where product e is in shared memory: one element is left out after every 128 bytes, because lanes that take a row of 8
- * or 16 entries each would otherwise hit the same banks. */
-template <typename SUM> static __device__ __forceinline__ int slot(int e)
-{
-  return e + e / (int)(128 / sizeof(SUM));
-}
-
-/* Gives the sum of products begin .. end - 1 of a row, by `lanes` lanes; the whole warp must come here together. */
-template <typename SUM>
-static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin, int end, int lane, int lanes)
-{
-  int is_long = end - begin > LONG * lanes;
-  SUM sum = 0;
-  for (int e = begin + lane; !is_long && e < end; e += lanes) sum += products[slot<SUM>(e)];
-  sum = sum_of_lanes(sum, lanes);
-  take_long_rows(is_long && lane == 0, begin, end, &sum, [&](int from, int to, int one) {
-    SUM all = 0;
-    for (int e = from + one; e < to; e += WARP) all += products[slot<SUM>(e)];
-    return sum_of_lanes(all, WARP);
-  });
-  return sum;
 }
 
 /* Adds up the rows of a block of whole rows and writes them to vector g. starts[r] is where the products of row r begin. All
@@ -53,79 +26,56 @@ static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const 
   int lanes = 1 << b.log_lanes, lane = threadIdx.x & (lanes - 1), first = (int)threadIdx.x >> b.log_lanes;
   for (int r = first; r - first < b.rows; r += THREADS >> b.log_lanes) {
     int there = r < b.rows;
-    SUM sum = sum_of_row(products, there ? starts[r] : 0, there ? starts[r + 1] : 0, lane, lanes);
+    SUM sum = sum_of_row<SUM>(there ? starts[r] : 0, there ? starts[r + 1] : 0, lane, lanes, [&](int e, int past, int step) {
+      SUM all = 0;
+      for (; e < past; e += step) all += products[slot<SUM>(e)];
+      return all;
+    });
     if (there && lane == 0) put_y<VECTOR>(v, g, b.row + r, sum);
   }
 }
 
-/* Sets starts[r] to where the products of row r of a block begin, which threads have found for the first two rows that they take
- * each: most blocks have no more. */
-static __device__ __forceinline__ void put_starts(const csr &a, const macko_csr_block &b, int64_t start, int one, int two,
-                                                  int16_t *starts)
-{
-  starts[threadIdx.x] = (int16_t)one, starts[threadIdx.x + THREADS] = (int16_t)two;
-#pragma unroll 1
-  for (int r = threadIdx.x + 2 * THREADS; r <= b.rows; r += THREADS) starts[r] = (int16_t)row_start(a, b, start, r);
-}
-
-/* Computes the product of one block by a group of vectors, AT_ONCE by one of several groups that have blocks of their own, in three
- * steps: values, columns and x are loaded and multiplied entry by entry; products meet in shared memory; rows are added up from
- * there. What a piece of a long row has beyond ENTRIES entries has no room there, and threads add it up directly. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, int AT_ONCE, typename COL>
-static __global__ void __launch_bounds__(THREADS, resident<SUM, GROUP, ITEMS, AT_ONCE>())
+/* Computes the product of one block by a vector, AT_ONCE by one of several that have blocks of their own, in three steps: values,
+ * columns and x are loaded and multiplied entry by entry; products meet in shared memory; rows are added up from there. What a
+ * piece of a long row has beyond ENTRIES entries has no room there, and threads add it up directly. */
+template <int STORED, int VECTOR, typename SUM, int ITEMS, int AT_ONCE, typename COL>
+static __global__ void __launch_bounds__(THREADS, resident<SUM, ITEMS, AT_ONCE>())
   csr_kernel(csr a, device_values values, device_vectors v)
 {
-  constexpr int ENTRIES = ITEMS * THREADS;
-  __shared__ SUM products[ENTRIES + ENTRIES / (128 / sizeof(SUM))];
+  constexpr int ENTRIES = ITEMS * THREADS, UNROLL = is_known<STORED> ? 4 : 1;
+  __shared__ SUM products[slots<SUM, ENTRIES>];
   __shared__ int16_t starts[ENTRIES + 1];
   __shared__ double scratch[THREADS / WARP];
-  constexpr int KNOWN = is_known<STORED>, UNROLL = KNOWN ? 4 : 1;
   macko_csr_block b = load_block(a.blocks);
-  const int first = AT_ONCE ? blockIdx.y * GROUP : 0; /* vector */
+  const int number = AT_ONCE ? blockIdx.y : 0; /* of the vector */
   int64_t start = b.begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN;
   int from = (int)(b.begin - start), to = from + b.entries;
   const COL *cols = (const COL *)a.cols + start;
-  SUM value[ITEMS];
+  SUM value[ITEMS], x[ITEMS];
   COL col[ITEMS];
-  values.stream = (const char *)values.stream + start * (KNOWN ? sizeof(typename element<STORED>::type)
-                                                                : bytes_of_type(values.stored_type));
-  /* What is before the first or after the last entry takes that one again, which costs nothing and keeps loads together. Without
-   * entries that is the next block's first or, at the end, a zero of the section's padding. */
-  with_vector<STORED>(values.stored_type, [&](auto type) {
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-      int e = max(min(i * THREADS + (int)threadIdx.x, to - 1), from);
-      col[i] = __ldcs(cols + e);
-      value[i] = load_value<type.value, SUM>(values, e);
-    }
-  });
+  values = values_from<STORED>(values, start);
+  load_entries<STORED, SUM, ITEMS>(cols, values, from, to, ITEMS, value, col);
   /* Most blocks have no more rows than these. */
   int one = row_start(a, b, start, threadIdx.x), two = row_start(a, b, start, threadIdx.x + THREADS);
-  SUM piece[GROUP];
+  with_vector<VECTOR>(v.type, [&](auto type) {
 #pragma unroll
-  for (int g = 0; g < GROUP; g++) {
-    SUM x[ITEMS];
-    with_vector<VECTOR>(v.type, [&](auto type) {
+    for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<type.value>(v.x, number * v.ldx + col[i], v.type);
+  });
+  put_starts(a, b, start, one, two, starts);
 #pragma unroll
-      for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<type.value>(v.x, (first + g) * v.ldx + col[i], v.type);
-    });
-    if (g) __syncthreads(); /* products of the vector before are read */
-    else put_starts(a, b, start, one, two, starts);
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) products[slot<SUM>(i * THREADS + threadIdx.x)] = value[i] * x[i];
-    __syncthreads();
-    if (b.rows) {
-      add_rows<VECTOR>(b, products, starts, v, first + g);
-      continue;
-    }
-    SUM sum = 0;
-    for (int e = from + threadIdx.x; e < min(to, ENTRIES); e += THREADS) sum += products[slot<SUM>(e)];
-#pragma unroll UNROLL
-    for (int e = ENTRIES + threadIdx.x; e < to; e += THREADS)
-      sum += load_value<STORED, SUM>(values, e) * (SUM)load_vector<VECTOR>(v.x, (first + g) * v.ldx + __ldcs(cols + e), v.type);
-    piece[g] = sum_of_block(sum, (SUM *)scratch);
+  for (int i = 0; i < ITEMS; i++) products[slot<SUM>(i * THREADS + threadIdx.x)] = value[i] * x[i];
+  __syncthreads();
+  if (b.rows) {
+    add_rows<VECTOR>(b, products, starts, v, number);
+    return;
   }
-  if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, first, scratch);
+  SUM sum = 0;
+  for (int e = from + threadIdx.x; e < min(to, ENTRIES); e += THREADS) sum += products[slot<SUM>(e)];
+#pragma unroll UNROLL
+  for (int e = ENTRIES + threadIdx.x; e < to; e += THREADS)
+    sum += load_value<STORED, SUM>(values, e) * (SUM)load_vector<VECTOR>(v.x, number * v.ldx + __ldcs(cols + e), v.type);
+  const SUM piece[1] = {sum_of_block(sum, (SUM *)scratch)};
+  add_piece<VECTOR, SUM, 1>(a, b, piece, v, number, scratch);
 }
 
 /* This is what run_product calls to start the kernel for its types. */
@@ -137,30 +87,30 @@ struct csr_launch {
   cudaStream_t stream;
   static constexpr int AT_ONCE = MACKO_DEVICE_AT_ONCE, RARE = MACKO_ANY;
   /* One vector of sums in f32 has a kernel of its own, in fewer registers. */
-  template <int STORED, int VECTOR, typename SUM, int GROUP, int ITEMS, typename COL = int>
+  template <int STORED, int VECTOR, typename SUM, int ITEMS, typename COL = int>
   cudaError_t start(const device_values &values, const device_vectors &v) const
   {
-    constexpr int AT_ONCE = can_be_at_once<STORED, SUM, GROUP>, ALWAYS = AT_ONCE && (GROUP > 1 || sizeof(SUM) == 8);
-    return start_groups<GROUP>(AT_ONCE, csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, ALWAYS, COL>,
-                               csr_kernel<STORED, VECTOR, SUM, GROUP, ITEMS, AT_ONCE, COL>, (unsigned)nblocks, THREADS, stream, a,
-                               values, v);
+    constexpr int AT_ONCE = can_be_at_once<STORED, SUM, 1>, ALWAYS = AT_ONCE && sizeof(SUM) == 8;
+    return start_groups<1>(AT_ONCE, csr_kernel<STORED, VECTOR, SUM, ITEMS, ALWAYS, COL>,
+                           csr_kernel<STORED, VECTOR, SUM, ITEMS, AT_ONCE, COL>, (unsigned)nblocks, THREADS, stream, a, values, v);
   }
   /* Kernels for fewer entries a thread compute blocks of no more than these sooner, as nothing is loaded in vain and more blocks
    * run at once. They are there for one vector of known types. */
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
-    if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 8) {
-      if (wide) return start<STORED, VECTOR, SUM, GROUP, MACKO_CSR_MOST, long long>(values, v);
-    }
     /* Values of this format are stored as they are. */
     if constexpr (STORED == MACKO_I8 || STORED == MACKO_U8 || STORED == MACKO_U16) return cudaErrorInvalidValue;
+    else if constexpr (GROUP > 1) return macko_csr_start_groups<STORED, VECTOR, SUM>(a, nblocks, wide, stream, values, v);
     else {
-      if constexpr (GROUP == 1 && STORED != MACKO_ANY) {
-        if (items == MACKO_CSR_FEW) return start<STORED, VECTOR, SUM, GROUP, MACKO_CSR_FEW>(values, v);
-        if (items == MACKO_CSR_SOME) return start<STORED, VECTOR, SUM, GROUP, MACKO_CSR_SOME>(values, v);
+      if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 8) {
+        if (wide) return start<STORED, VECTOR, SUM, MACKO_CSR_MOST, long long>(values, v);
       }
-      return start<STORED, VECTOR, SUM, GROUP, MACKO_CSR_MOST>(values, v);
+      if constexpr (STORED != MACKO_ANY) {
+        if (items == MACKO_CSR_FEW) return start<STORED, VECTOR, SUM, MACKO_CSR_FEW>(values, v);
+        if (items == MACKO_CSR_SOME) return start<STORED, VECTOR, SUM, MACKO_CSR_SOME>(values, v);
+      }
+      return start<STORED, VECTOR, SUM, MACKO_CSR_MOST>(values, v);
     }
   }
 };
@@ -211,15 +161,21 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
   return s ? s : upload_cut(d, own, stream, err);
 }
 
-/* Says whether vectors are better multiplied at once, by blocks of their own, than in groups, which read the matrix once: where it
- * has so few blocks that the GPU has room for those of all (H200, four vectors of f64: 7.9 instead of 8.6 us with 54,000 entries,
- * 12.4 and 14.3 with 450,000, 15.9 and 15.8 with 680,000), or waits for long rows (27 and 32 with 880,000, 50 and 43 with 1.8
- * million). More vectors are several groups, which are multiplied at once, too. */
+/* Says whether vectors are better multiplied at once, by blocks of their own, than in groups, which read the matrix once. That is
+ * so where groups would leave vectors that have to go at once after them, and the matrix has so few entries that the GPU has room
+ * for the blocks of all vectors, or waits for long rows (H200, five vectors of f64: 11.0 instead of 13.4 us with 115,000 entries,
+ * 14.8 and 17.2 with 480,000, 18.1 and 17.5 with 680,000; with long rows 32 and 35 with 880,000, 59 and 51 with 1.8 million).
+ * Groups alone are as fast or faster but for few entries with long rows (four vectors: 6.9 and 8.8 us with 46,000, 16.4 and 17.9
+ * with 410,000, 27.9 and 23.5 with 880,000). Values of 16 bits have kernels for one vector at a time only. */
 static int goes_at_once(const macko_device_matrix *d, const device_csr *own, const macko_product *p)
 {
-  enum { SMALL = 500000, SMALL_SINGLE = 200000, SMALL_UNEVEN = 1000000 }; /* entries */
-  const int single = d->m.plan.stored_type == MACKO_F32 && p->vector_type == MACKO_F32, uneven = own->cut.nlong > 0;
-  return p->k < 2 * MACKO_DEVICE_GROUP + uneven && d->m.nnz < (uneven ? SMALL_UNEVEN : single ? SMALL_SINGLE : SMALL);
+  enum { SMALL = 600000, SMALL_SINGLE = 350000, SMALL_UNEVEN = 1000000, SMALL_WITHOUT_REST = 300000 }; /* entries */
+  const int stored = d->m.plan.stored_type, uneven = own->cut.nlong > 0;
+  const int single = stored == MACKO_F32 && p->vector_type == MACKO_F32;
+  const int one_by_one = (stored == MACKO_F16 || stored == MACKO_BF16) && p->vector_type != MACKO_F64;
+  if (p->k >= 2 * MACKO_DEVICE_GROUP + uneven || one_by_one) return 0;
+  if (p->k % MACKO_DEVICE_GROUP == 0) return uneven && d->m.nnz < SMALL_WITHOUT_REST;
+  return d->m.nnz < (uneven ? SMALL_UNEVEN : single ? SMALL_SINGLE : SMALL);
 }
 
 /* Multiplies the vectors of p in groups where `grouped` says so, and those that are left at once, by blocks of their own. Matrices
@@ -244,7 +200,7 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
   if (s) return s;
   a.done = (unsigned *)loan.memory, a.partials = (double *)((char *)loan.memory + counter_bytes(&own->cut));
   const int grouped = !goes_at_once(d, own, p);
-  const int64_t done = grouped ? macko_csr_multiply_packed(a, own->cut.nblocks, d, p, own->beside, stream) : 0;
+  const int64_t done = grouped ? macko_csr_multiply_beside(a, own->cut.nblocks, d, p, own->beside, stream) : 0;
   const macko_product rest = product_after(p, done);
   s = rest.k ? multiply_others(a, own, d, &rest, grouped, stream, err) : MACKO_OK;
   macko_status back = macko_work_space_give_back(own->space, stream, &loan, s ? NULL : err);

@@ -8,6 +8,9 @@
 
 enum { THREADS = MACKO_CSR_THREADS };
 
+/* So many entries a lane are what a row may have to be added up by its own lanes. */
+enum { LONG = 16 };
+
 /* This is a matrix of format csr for the kernel; device pointers. */
 struct csr {
   const void *row_ptr, *cols;
@@ -27,6 +30,42 @@ static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_blo
   return u.block;
 }
 
+/* Says where element e of an array that a block has of its entries is in shared memory: one is left out after every 128 bytes,
+ * because lanes that take a row of 8 or 16 entries each would otherwise hit the same banks. `slots` elements are room for
+ * ENTRIES. */
+template <typename T> static __device__ __forceinline__ int slot(int e)
+{
+  return e + e / (int)(128 / sizeof(T));
+}
+template <typename T, int ENTRIES> constexpr int slots = ENTRIES + ENTRIES / (int)(128 / sizeof(T));
+
+/* Loads values and columns of entries from .. to - 1 of a block, thread t numbers t, t + THREADS and so on, `items` of them or
+ * ITEMS where those are fewer. cols and values are those of the block's entry 0. What is before the first or after the last entry
+ * takes that one again, which costs nothing and keeps loads together. Without entries that is the next block's first or, at the
+ * end, a zero of the section's padding. */
+template <int STORED, typename SUM, int ITEMS, typename COL>
+static __device__ __forceinline__ void load_entries(const COL *cols, const device_values &values, int from, int to, int items,
+                                                    SUM value[ITEMS], COL col[ITEMS])
+{
+  with_vector<STORED>(values.stored_type, [&](auto type) {
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) {
+      if (i >= items) continue;
+      int e = max(min(i * THREADS + (int)threadIdx.x, to - 1), from);
+      col[i] = __ldcs(cols + e);
+      value[i] = load_value<type.value, SUM>(values, e);
+    }
+  });
+}
+
+/* Gives the stream of values from entry `start` on. */
+template <int STORED> static __device__ __forceinline__ device_values values_from(device_values values, int64_t start)
+{
+  const int size = is_known<STORED> ? (int)sizeof(typename element<STORED>::type) : bytes_of_type(values.stored_type);
+  values.stream = (const char *)values.stream + start * size;
+  return values;
+}
+
 /* A row that has many entries for its lanes would keep the warp waiting: the whole warp takes such rows, one after the other. Where
  * is_long is set, for row begin .. end - 1 of the calling lane, *sum becomes what add(begin, end, lane) gives, which all lanes of
  * the warp call. All of them must come here. */
@@ -39,6 +78,18 @@ static __device__ __forceinline__ void take_long_rows(int is_long, int begin, in
     const SUM all = add(from, to, lane);
     if (lane == owner) *sum = all;
   }
+}
+
+/* Gives the sum of entries begin .. end - 1 of a row, by `lanes` lanes of which the calling one is number `lane`: add(first, end,
+ * step) gives that of every step-th. The whole warp must come here together. */
+template <typename SUM, typename ADD>
+static __device__ __forceinline__ SUM sum_of_row(int begin, int end, int lane, int lanes, const ADD &add)
+{
+  const int is_long = end - begin > LONG * lanes;
+  SUM sum = sum_of_lanes(add(begin + lane, is_long ? begin : end, lanes), lanes);
+  take_long_rows(is_long && lane == 0, begin, end, &sum,
+                 [&](int from, int to, int one) { return sum_of_lanes(add(from + one, to, WARP), WARP); });
+  return sum;
 }
 
 /* Thread 0 gets the sum of all threads'. scratch has an element a warp; the barrier before it is written lets it be used
@@ -88,9 +139,25 @@ static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_bl
   return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
 }
 
+/* Sets starts[r] to where the entries of row r of a block begin, which threads have found for the first two rows that they take
+ * each: most blocks have no more. */
+static __device__ __forceinline__ void put_starts(const csr &a, const macko_csr_block &b, int64_t start, int one, int two,
+                                                  int16_t *starts)
+{
+  starts[threadIdx.x] = (int16_t)one, starts[threadIdx.x + THREADS] = (int16_t)two;
+#pragma unroll 1
+  for (int r = threadIdx.x + 2 * THREADS; r <= b.rows; r += THREADS) starts[r] = (int16_t)row_start(a, b, start, r);
+}
+
+/* Starts the kernel for these types and v.count groups of vectors, which read the matrix once; `wide` says that columns are of 64
+ * bits, which only MACKO_ANY with sums in f64 knows. */
+template <int STORED, int VECTOR, typename SUM>
+cudaError_t macko_csr_start_groups(const csr &a, int64_t nblocks, int wide, cudaStream_t stream, const device_values &values,
+                                   const device_vectors &v);
+
 /* Multiplies the vectors of p in groups side by side, as far as they go so, in room that `space` has; gives how many have been
  * done. */
-int64_t macko_csr_multiply_packed(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
+int64_t macko_csr_multiply_beside(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
                                   macko_work_space *space, cudaStream_t stream);
 
 #endif

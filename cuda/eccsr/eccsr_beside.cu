@@ -22,6 +22,8 @@ struct beside_launch {
   eccsr a;
   cudaStream_t stream;
   static constexpr int WIDEST = 3;
+  /* Kernels take long to compile, and these types are rare. */
+  template <int STORED> static constexpr bool HAS = STORED != MACKO_F16 && STORED != MACKO_BF16;
 
   template <int STORED, int VECTOR, typename SUM, int GROUP, int W>
   cudaError_t start(const device_values &values, const device_vectors &v) const
