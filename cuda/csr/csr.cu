@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, ITEMS, AT_ONCE>(
   for (int e = from + threadIdx.x; e < min(to, ENTRIES); e += THREADS) sum += products[slot<SUM>(e)];
 #pragma unroll UNROLL
   for (int e = ENTRIES + threadIdx.x; e < to; e += THREADS)
-    sum += load_value<STORED, SUM>(values, e) * (SUM)load_vector<VECTOR>(v.x, number * v.ldx + __ldcs(cols + e), v.type);
+    sum += product_of(load_value<STORED, SUM>(values, e), (SUM)load_vector<VECTOR>(v.x, number * v.ldx + __ldcs(cols + e), v.type));
   const SUM piece[1] = {sum_of_block(sum, (SUM *)scratch)};
   add_piece<VECTOR, SUM, 1>(a, b, piece, v, number, scratch);
 }

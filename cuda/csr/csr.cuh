@@ -58,6 +58,17 @@ static __device__ __forceinline__ void load_entries(const COL *cols, const devic
   });
 }
 
+/* Give a product that is rounded before it is added to a sum, as it is on its way through shared memory: how many entries have room
+ * there depends on the kernel, bits do not. */
+static __device__ __forceinline__ double product_of(double a, double b)
+{
+  return __dmul_rn(a, b);
+}
+static __device__ __forceinline__ float product_of(float a, float b)
+{
+  return __fmul_rn(a, b);
+}
+
 /* Gives the stream of values from entry `start` on. */
 template <int STORED> static __device__ __forceinline__ device_values values_from(device_values values, int64_t start)
 {

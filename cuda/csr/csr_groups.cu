@@ -27,16 +27,6 @@ template <typename SUM> static __device__ __forceinline__ of_group<SUM> sum_of_l
   return sum;
 }
 
-/* Give a product that is rounded before it is added to a sum, as one vector's is on its way through shared memory. */
-static __device__ __forceinline__ double product_of(double a, double b)
-{
-  return __dmul_rn(a, b);
-}
-static __device__ __forceinline__ float product_of(float a, float b)
-{
-  return __fmul_rn(a, b);
-}
-
 /* These are the entries of a block in shared memory. */
 template <typename SUM, typename COL> struct staged {
   SUM value[slots<SUM, ENTRIES>];
@@ -118,7 +108,7 @@ static __device__ __forceinline__ of_group<SUM> sum_of_piece(const staged<SUM, C
     const SUM value = load_value<STORED, SUM>(values, e);
     load_group<VECTOR, SUM, GROUP>(v, __ldcs(cols + e), x);
 #pragma unroll
-    for (int g = 0; g < GROUP; g++) sum.of[g] += value * x[g];
+    for (int g = 0; g < GROUP; g++) sum.of[g] += product_of(value, x[g]);
   }
   return sum;
 }
