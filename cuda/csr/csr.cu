@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, ITEMS, AT_ONCE>(
   SUM sum = 0;
   for (int e = from + threadIdx.x; e < min(to, ENTRIES); e += THREADS) sum += products[slot<SUM>(e)];
 #pragma unroll UNROLL
-  for (int e = ENTRIES + threadIdx.x; e < to; e += THREADS)
+  for (int e = entry_beyond(from, ENTRIES); e < to; e += THREADS)
     sum += product_of(load_value<STORED, SUM>(values, e), (SUM)load_vector<VECTOR>(v.x, number * v.ldx + __ldcs(cols + e), v.type));
   const SUM piece[1] = {sum_of_block(sum, (SUM *)scratch)};
   add_piece<VECTOR, SUM, 1>(a, b, piece, v, number, scratch);
@@ -81,8 +81,7 @@ static __global__ void __launch_bounds__(THREADS, resident<SUM, ITEMS, AT_ONCE>(
 /* This is what run_product calls to start the kernel for its types. */
 struct csr_launch {
   csr a;
-  int64_t nblocks;
-  int items; /* entries that a thread multiplies */
+  const macko_csr_cut &cut;
   int wide;  /* 64-bit columns: only through the kernel for any types */
   cudaStream_t stream;
   static constexpr int AT_ONCE = MACKO_DEVICE_AT_ONCE, RARE = MACKO_ANY;
@@ -92,7 +91,8 @@ struct csr_launch {
   {
     constexpr int AT_ONCE = can_be_at_once<STORED, SUM, 1>, ALWAYS = AT_ONCE && sizeof(SUM) == 8;
     return start_groups<1>(AT_ONCE, csr_kernel<STORED, VECTOR, SUM, ITEMS, ALWAYS, COL>,
-                           csr_kernel<STORED, VECTOR, SUM, ITEMS, AT_ONCE, COL>, (unsigned)nblocks, THREADS, stream, a, values, v);
+                           csr_kernel<STORED, VECTOR, SUM, ITEMS, AT_ONCE, COL>, (unsigned)cut.nblocks, THREADS, stream, a, values,
+                           v);
   }
   /* Kernels for fewer entries a thread compute blocks of no more than these sooner, as nothing is loaded in vain and more blocks
    * run at once. They are there for one vector of known types. */
@@ -101,14 +101,14 @@ struct csr_launch {
   {
     /* Values of this format are stored as they are. */
     if constexpr (STORED == MACKO_I8 || STORED == MACKO_U8 || STORED == MACKO_U16) return cudaErrorInvalidValue;
-    else if constexpr (GROUP > 1) return macko_csr_start_groups<STORED, VECTOR, SUM>(a, nblocks, wide, stream, values, v);
+    else if constexpr (GROUP > 1) return macko_csr_start_groups<STORED, VECTOR, SUM>(a, cut, wide, stream, values, v);
     else {
       if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 8) {
         if (wide) return start<STORED, VECTOR, SUM, MACKO_CSR_MOST, long long>(values, v);
       }
       if constexpr (STORED != MACKO_ANY) {
-        if (items == MACKO_CSR_FEW) return start<STORED, VECTOR, SUM, MACKO_CSR_FEW>(values, v);
-        if (items == MACKO_CSR_SOME) return start<STORED, VECTOR, SUM, MACKO_CSR_SOME>(values, v);
+        if (cut.items == MACKO_CSR_FEW) return start<STORED, VECTOR, SUM, MACKO_CSR_FEW>(values, v);
+        if (cut.items == MACKO_CSR_SOME) return start<STORED, VECTOR, SUM, MACKO_CSR_SOME>(values, v);
       }
       return start<STORED, VECTOR, SUM, MACKO_CSR_MOST>(values, v);
     }
@@ -184,7 +184,7 @@ static macko_status multiply_others(const csr &a, const device_csr *own, const m
                                     int grouped, cudaStream_t stream, macko_error *err)
 {
   const int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
-  const csr_launch to_run = {a, own->cut.nblocks, own->cut.items, wide, stream};
+  const csr_launch to_run = {a, own->cut, wide, stream};
   if (!wide) return run_product(to_run, d, p, grouped, err);
   const cudaError_t error = run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p, grouped);
   return macko_cuda_status(error, "starting a multiply", err);
@@ -200,7 +200,7 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
   if (s) return s;
   a.done = (unsigned *)loan.memory, a.partials = (double *)((char *)loan.memory + counter_bytes(&own->cut));
   const int grouped = !goes_at_once(d, own, p);
-  const int64_t done = grouped ? macko_csr_multiply_beside(a, own->cut.nblocks, d, p, own->beside, stream) : 0;
+  const int64_t done = grouped ? macko_csr_multiply_beside(a, own->cut, d, p, own->beside, stream) : 0;
   const macko_product rest = product_after(p, done);
   s = rest.k ? multiply_others(a, own, d, &rest, grouped, stream, err) : MACKO_OK;
   macko_status back = macko_work_space_give_back(own->space, stream, &loan, s ? NULL : err);

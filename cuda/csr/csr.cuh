@@ -58,8 +58,9 @@ static __device__ __forceinline__ void load_entries(const COL *cols, const devic
   });
 }
 
-/* Give a product that is rounded before it is added to a sum, as it is on its way through shared memory: how many entries have room
- * there depends on the kernel, bits do not. */
+/* A piece of a long row may have more entries than there is room for. How many that is depends on the kernel, bits do not: products
+ * of those beyond are rounded before they are added, as the others are on their way through shared memory, and each thread goes on
+ * with every THREADS-th from the row's first in the block, which is number `from`. */
 static __device__ __forceinline__ double product_of(double a, double b)
 {
   return __dmul_rn(a, b);
@@ -67,6 +68,10 @@ static __device__ __forceinline__ double product_of(double a, double b)
 static __device__ __forceinline__ float product_of(float a, float b)
 {
   return __fmul_rn(a, b);
+}
+static __device__ __forceinline__ int entry_beyond(int from, int room)
+{
+  return room + (from + (int)threadIdx.x) % THREADS;
 }
 
 /* Gives the stream of values from entry `start` on. */
@@ -163,12 +168,12 @@ static __device__ __forceinline__ void put_starts(const csr &a, const macko_csr_
 /* Starts the kernel for these types and v.count groups of vectors, which read the matrix once; `wide` says that columns are of 64
  * bits, which only MACKO_ANY with sums in f64 knows. */
 template <int STORED, int VECTOR, typename SUM>
-cudaError_t macko_csr_start_groups(const csr &a, int64_t nblocks, int wide, cudaStream_t stream, const device_values &values,
-                                   const device_vectors &v);
+cudaError_t macko_csr_start_groups(const csr &a, const macko_csr_cut &cut, int wide, cudaStream_t stream,
+                                   const device_values &values, const device_vectors &v);
 
 /* Multiplies the vectors of p in groups side by side, as far as they go so, in room that `space` has; gives how many have been
  * done. */
-int64_t macko_csr_multiply_beside(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
+int64_t macko_csr_multiply_beside(const csr &a, const macko_csr_cut &cut, const macko_device_matrix *d, const macko_product *p,
                                   macko_work_space *space, cudaStream_t stream);
 
 #endif

@@ -103,7 +103,7 @@ static __device__ __forceinline__ of_group<SUM> sum_of_piece(const staged<SUM, C
                                                              int to)
 {
   of_group<SUM> sum = add_entries<VECTOR>(s, v, from + (int)threadIdx.x, min(to, (int)ENTRIES), THREADS);
-  for (int e = ENTRIES + threadIdx.x; e < to; e += THREADS) {
+  for (int e = entry_beyond(from, ENTRIES); e < to; e += THREADS) {
     SUM x[GROUP];
     const SUM value = load_value<STORED, SUM>(values, e);
     load_group<VECTOR, SUM, GROUP>(v, __ldcs(cols + e), x);
@@ -113,51 +113,75 @@ static __device__ __forceinline__ of_group<SUM> sum_of_piece(const staged<SUM, C
   return sum;
 }
 
-/* Computes the products of one block by group number blockIdx.y. */
-template <int STORED, int VECTOR, typename SUM, typename COL>
-static __global__ void __launch_bounds__(THREADS, resident<SUM>) group_kernel(csr a, device_values values, device_vectors all)
+/* Computes the products of one block by `each` groups of vectors from number blockIdx.y * each on, as far as they are there; by one
+ * where not SEVERAL, which leaves registers for more loads. */
+template <int STORED, int VECTOR, typename SUM, typename COL, int SEVERAL>
+static __global__ void __launch_bounds__(THREADS, resident<SUM>)
+  group_kernel(csr a, device_values values, device_vectors all, int each)
 {
   __shared__ staged<SUM, COL> s;
   __shared__ double scratch[THREADS / WARP];
-  const device_vectors v = vectors_of_block<VECTOR, GROUP, 1>(all);
   const macko_csr_block b = load_block(a.blocks);
   const int64_t start = b.begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN;
   const int from = (int)(b.begin - start), to = from + b.entries;
+  const int first = SEVERAL ? blockIdx.y * each : blockIdx.y, past = SEVERAL ? min(first + each, all.count) : first + 1;
+  if (is_known<VECTOR>) all.type = vector_element<VECTOR>;
   values = values_from<STORED>(values, start);
   stage<STORED>(a, b, start, from, to, values, &s);
-  if (b.rows) return add_rows<VECTOR>(b, s, v);
-  of_group<SUM> piece = sum_of_piece<STORED, VECTOR>(s, (const COL *)a.cols + start, values, v, from, to);
+#pragma unroll 1
+  for (int n = first; n < past; n++) {
+    const device_vectors v = vectors_after(all, n * GROUP);
+    if (b.rows) {
+      add_rows<VECTOR>(b, s, v);
+      continue;
+    }
+    of_group<SUM> piece = sum_of_piece<STORED, VECTOR>(s, (const COL *)a.cols + start, values, v, from, to);
 #pragma unroll
-  for (int g = 0; g < GROUP; g++) piece.of[g] = sum_of_block(piece.of[g], (SUM *)scratch);
-  add_piece<VECTOR, SUM, GROUP>(a, b, piece.of, all, blockIdx.y * GROUP, scratch);
+    for (int g = 0; g < GROUP; g++) piece.of[g] = sum_of_block(piece.of[g], (SUM *)scratch);
+    add_piece<VECTOR, SUM, GROUP>(a, b, piece.of, all, n * GROUP, scratch);
+  }
+}
+
+/* Gives how many groups of vectors a block takes, one after the other. What it has put into shared memory serves all of them (H200,
+ * 32 vectors: 27-point:128 1.87 instead of 2.58 ms), but there are to be blocks enough to fill a GPU (FILL of them), and products
+ * with many pieces of long rows wait for these (rmat:15, eight vectors: 34 us, by two groups a block 38). */
+static int groups_of_block(const macko_csr_cut &cut, int count)
+{
+  enum { FILL = 1600, PIECES = 16 };
+  const int64_t most = cut.npieces * PIECES > cut.nblocks ? 1 : cut.nblocks * count / FILL;
+  const int rows_of_blocks = most < 1 ? count : (int)((count + most - 1) / most);
+  return (count + rows_of_blocks - 1) / rows_of_blocks;
 }
 
 /* Starts that for v.count groups of these types. */
 template <int STORED, int VECTOR, typename SUM, typename COL = int>
-static cudaError_t start(const csr &a, int64_t nblocks, cudaStream_t stream, const device_values &values, const device_vectors &v)
+static cudaError_t start(const csr &a, const macko_csr_cut &cut, cudaStream_t stream, const device_values &values,
+                         const device_vectors &v)
 {
-  const dim3 blocks((unsigned)nblocks, (unsigned)v.count);
-  return launch(group_kernel<STORED, VECTOR, SUM, COL>, blocks, THREADS, 0, stream, a, values, v);
+  const int each = groups_of_block(cut, v.count);
+  const dim3 blocks((unsigned)cut.nblocks, (unsigned)((v.count + each - 1) / each));
+  const auto kernel = each > 1 ? group_kernel<STORED, VECTOR, SUM, COL, 1> : group_kernel<STORED, VECTOR, SUM, COL, 0>;
+  return launch(kernel, blocks, THREADS, 0, stream, a, values, v, each);
 }
 
 template <int STORED, int VECTOR, typename SUM>
-cudaError_t macko_csr_start_groups(const csr &a, int64_t nblocks, int wide, cudaStream_t stream, const device_values &values,
-                                   const device_vectors &v)
+cudaError_t macko_csr_start_groups(const csr &a, const macko_csr_cut &cut, int wide, cudaStream_t stream,
+                                   const device_values &values, const device_vectors &v)
 {
   if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 8) {
-    if (wide) return start<STORED, VECTOR, SUM, long long>(a, nblocks, stream, values, v);
+    if (wide) return start<STORED, VECTOR, SUM, long long>(a, cut, stream, values, v);
   }
   /* One vector has a kernel for any types here, which is too slow for four. */
   if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 4)
-    return v.type == MACKO_F32 ? start<MACKO_BF16, MACKO_F32, SUM>(a, nblocks, stream, values, v)
-                               : start<MACKO_BF16, MACKO_BF16, SUM>(a, nblocks, stream, values, v);
-  else return start<STORED, VECTOR, SUM>(a, nblocks, stream, values, v);
+    return v.type == MACKO_F32 ? start<MACKO_BF16, MACKO_F32, SUM>(a, cut, stream, values, v)
+                               : start<MACKO_BF16, MACKO_BF16, SUM>(a, cut, stream, values, v);
+  else return start<STORED, VECTOR, SUM>(a, cut, stream, values, v);
 }
 
 /* The combinations of types that run_product asks for. */
 #define INSTANTIATE(stored, vector, sum) \
-  template cudaError_t macko_csr_start_groups<stored, vector, sum>(const csr &, int64_t, int, cudaStream_t, const device_values &, \
-                                                                   const device_vectors &);
+  template cudaError_t macko_csr_start_groups<stored, vector, sum>(const csr &, const macko_csr_cut &, int, cudaStream_t, \
+                                                                   const device_values &, const device_vectors &);
 INSTANTIATE(MACKO_F64, MACKO_F64, double)
 INSTANTIATE(MACKO_F32, MACKO_F64, double)
 INSTANTIATE(MACKO_F32, MACKO_F32, float)
@@ -169,13 +193,13 @@ INSTANTIATE(MACKO_ANY, MACKO_ANY, double)
 /* This is what multiply_beside calls to start the kernel for its types. Values of this format are stored as they are. */
 struct beside_launch {
   csr a;
-  int64_t nblocks;
+  const macko_csr_cut &cut;
   cudaStream_t stream;
   template <int STORED> static constexpr bool HAS = STORED != MACKO_I8 && STORED != MACKO_U8;
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
-    return start<STORED, VECTOR, SUM>(a, nblocks, stream, values, v);
+    return start<STORED, VECTOR, SUM>(a, cut, stream, values, v);
   }
 };
 
@@ -190,10 +214,10 @@ static int is_scattered(const macko_matrix *m, macko_type vector_type)
   return sectors == 0 || sectors >= worth_it || vector_type == MACKO_F16 || vector_type == MACKO_BF16;
 }
 
-int64_t macko_csr_multiply_beside(const csr &a, int64_t nblocks, const macko_device_matrix *d, const macko_product *p,
+int64_t macko_csr_multiply_beside(const csr &a, const macko_csr_cut &cut, const macko_device_matrix *d, const macko_product *p,
                                   macko_work_space *space, cudaStream_t stream)
 {
   if (macko_find_section(&d->m, "cols")->type != MACKO_I32 || !is_scattered(&d->m, p->vector_type)) return 0;
   if (!macko_goes_beside(d, p, 0)) return 0;
-  return multiply_beside(beside_launch{a, nblocks, stream}, d, p, space, stream);
+  return multiply_beside(beside_launch{a, cut, stream}, d, p, space, stream);
 }
