@@ -76,10 +76,10 @@ static __device__ __forceinline__ unsigned count_release(unsigned *count)
  * compile. The others share a kernel that learns the types when it runs and gives the same bits. */
 template <int STORED, int VECTOR> constexpr bool has_kernel(int group)
 {
-  if (STORED == MACKO_BF16 || VECTOR == MACKO_BF16) return false;
-  if (VECTOR == MACKO_F16) return STORED == MACKO_F16;
-  if (group == 1 || STORED == VECTOR || STORED == MACKO_U8) return true;
-  return VECTOR == MACKO_F64 ? STORED == MACKO_F32 : STORED == MACKO_F16;
+  const bool narrow = STORED == MACKO_I8 || STORED == MACKO_U8;
+  if (VECTOR == MACKO_F16 || VECTOR == MACKO_BF16) return STORED == VECTOR || narrow;
+  if (group == 1 || STORED == VECTOR || narrow) return true;
+  return VECTOR == MACKO_F64 ? STORED == MACKO_F32 : STORED == MACKO_F16 || STORED == MACKO_BF16;
 }
 
 /* Runs the kernel for these types and one group of vectors, or the one for rare types, which LAUNCH names as RARE. */
@@ -179,8 +179,10 @@ static macko_status run_product(const LAUNCH &to_run, const macko_device_matrix 
   MACKO_CASE(U8, F32, float, as_f32)
   MACKO_CASE(U16, F32, float, as_f32)
   MACKO_CASE(F16, F16, float, values)
+  MACKO_CASE(I8, F16, float, values)
   MACKO_CASE(U8, F16, float, as_f32)
   MACKO_CASE(BF16, BF16, float, values)
+  MACKO_CASE(I8, BF16, float, values)
   MACKO_CASE(U8, BF16, float, as_f32)
   error = run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values, p, grouped);
 #undef MACKO_CASE

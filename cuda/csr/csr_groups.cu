@@ -171,11 +171,7 @@ cudaError_t macko_csr_start_groups(const csr &a, const macko_csr_cut &cut, int w
   if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 8) {
     if (wide) return start<STORED, VECTOR, SUM, long long>(a, cut, stream, values, v);
   }
-  /* One vector has a kernel for any types here, which is too slow for four. */
-  if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 4)
-    return v.type == MACKO_F32 ? start<MACKO_BF16, MACKO_F32, SUM>(a, cut, stream, values, v)
-                               : start<MACKO_BF16, MACKO_BF16, SUM>(a, cut, stream, values, v);
-  else return start<STORED, VECTOR, SUM>(a, cut, stream, values, v);
+  return start<STORED, VECTOR, SUM>(a, cut, stream, values, v);
 }
 
 /* The combinations of types that run_product asks for. */
@@ -187,6 +183,8 @@ INSTANTIATE(MACKO_F32, MACKO_F64, double)
 INSTANTIATE(MACKO_F32, MACKO_F32, float)
 INSTANTIATE(MACKO_F16, MACKO_F32, float)
 INSTANTIATE(MACKO_F16, MACKO_F16, float)
+INSTANTIATE(MACKO_BF16, MACKO_F32, float)
+INSTANTIATE(MACKO_BF16, MACKO_BF16, float)
 INSTANTIATE(MACKO_ANY, MACKO_ANY, float)
 INSTANTIATE(MACKO_ANY, MACKO_ANY, double)
 
