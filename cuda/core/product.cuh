@@ -136,8 +136,8 @@ static cudaError_t start_groups(int at_once, KERNEL one, KERNEL several, unsigne
 }
 
 /* Does so by the kernels for these types, which take LAUNCH::AT_ONCE vectors at a time. Where one vector has a kernel of these
- * types and a group has none, vectors go at once: by the kernel for rare types a group took twice as long as its vectors (27 points
- * of four unknowns, i8 values in slices: 194 instead of four times 25 us). */
+ * types and a group has none (16-bit codes), vectors go at once: by the kernel for rare types a group took twice as long as its
+ * vectors (27 points of four unknowns, bytes in slices, when these had none: 194 instead of four times 25 us). */
 template <int STORED, int VECTOR, typename SUM, typename LAUNCH>
 static cudaError_t run_groups(const LAUNCH &to_run, const device_values &values, const macko_product *p, int grouped)
 {
