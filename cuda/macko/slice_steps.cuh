@@ -101,14 +101,14 @@ template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32
 /* Loads a round of steps from k on, whose gaps are given, and adds it to the sums of a lane: a FULL one, or as many steps as are
  * left, if they are fewer. MASKED: not all rows of the slice have all steps. For a group of vectors a few steps of values
  * of four bytes or more, or any added up in f64, ask for all their elements of x before any is multiplied (tetrahedra of three
- * unknowns 66 instead of 89 us, of f32 42 instead of 57); f16 values, of which a round has more, are slower so (44 instead of 40),
- * and one vector up to a quarter, as it takes registers. */
+ * unknowns 66 instead of 89 us, of f32 42 instead of 57); f16 values, of which a round has more, are slower so (44 instead of 40)
+ * where vectors do not lie side by side, and one vector up to a quarter, as it takes registers. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
 static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k, const gap_words<BITS, round_steps<STORED>> &gaps,
                                                  int *col, SUM sum[GROUP])
 {
   constexpr int ROUND = round_steps<STORED>, step_bytes = MACKO_SLICE_ROWS * sizeof(typename element<STORED>::type);
-  constexpr int TOGETHER = GROUP > 1 && (sizeof(SUM) == 8 || STORED == MACKO_F32) ? STEPS : 1;
+  constexpr int TOGETHER = GROUP > 1 && (sizeof(SUM) == 8 || STORED == MACKO_F32 || is_beside<VECTOR>) ? STEPS : 1;
   const int n = FULL ? ROUND : min(ROUND, l.to - k);
   int cols[ROUND];
   value_words<STORED> values;

@@ -59,14 +59,14 @@ START_TEST(unknowns_of_nodes)
 END_TEST
 
 /* Nodes so far from each other that several vectors go side by side, and enough of them that no slice is shared: runs of one
- * column, which slices take, too, and of more. Values that are as long as those of vectors, and shorter ones. */
+ * column, which slices take, too, and of more. Values that are as long as those of vectors, and shorter ones, of 16 bits too. */
 static const coupling anywhere[] = {{1, 1, 0}, {2, 2, 0}, {3, 3, 0}, {2, 2, 25}, {3, 3, 25}};
 
 START_TEST(nodes_anywhere)
 {
   const coupling *c = anywhere + _i;
   const int of_slices = c->g == 1;
-  static const int kinds[] = {0, 1, 2, 4};
+  static const int kinds[] = {0, 1, 2, 4, 7, 9};
   test_seed((uint64_t)_i);
   test_matrix a = make(c, of_slices ? 110000 : 30000);
   macko_options o;
