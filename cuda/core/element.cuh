@@ -107,6 +107,7 @@ static __device__ __forceinline__ int64_t index_at(int type, const void *array, 
  * is the type where TYPE is MACKO_ANY. */
 template <int TYPE> __device__ __forceinline__ auto load_vector(const void *x, int64_t i, int any)
 {
+  static_assert(!is_beside<TYPE>, "load_group loads elements of vectors that lie side by side");
   if constexpr (TYPE == MACKO_F64) return __ldg((const double *)x + i);
   else if constexpr (TYPE == MACKO_F32) return __ldg((const float *)x + i);
   else if constexpr (TYPE == MACKO_ANY) return any_number(any, x, i);
