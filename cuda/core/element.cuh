@@ -194,6 +194,17 @@ struct device_values {
   int table_entries;
 };
 
+/* Gives sum + a b, rounded once. It is written out: which products the compiler fuses depends on the kernel, and so did the bits of
+ * a vector on how many others are multiplied with it. */
+static __device__ __forceinline__ double add_product(double a, double b, double sum)
+{
+  return __fma_rn(a, b, sum);
+}
+static __device__ __forceinline__ float add_product(float a, float b, float sum)
+{
+  return __fmaf_rn(a, b, sum);
+}
+
 /* Ends row i of vector j: y_i = alpha sum + beta y_i, in f64 and rounded once. y_i is not read where beta is 0, so that NaN in
  * it does not survive. Which product is rounded by itself is written out: left to the compiler it depends on the kernel, and so did
  * the bits of a vector on how many others are multiplied with it. */

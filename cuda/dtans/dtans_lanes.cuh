@@ -166,7 +166,8 @@ MACKO_DEVICE void multiply_across(const dtans_matrix &a, const device_vectors &v
     if (!WHOLE && i >= count) break;
     w->col += gap[i];
 #pragma unroll
-    for (int g = 0; g < GROUP; g++) sum[g] += value[i] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int64_t)w->col, v.type);
+    for (int g = 0; g < GROUP; g++)
+      sum[g] = add_product(value[i], (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int64_t)w->col, v.type), sum[g]);
     if (w->left != i + 1) continue;
 #pragma unroll
     for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, w->first + w->row, sum[g]), sum[g] = 0;

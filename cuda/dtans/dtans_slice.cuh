@@ -87,7 +87,7 @@ MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N]
 #pragma unroll
     for (int i = 0; i < N; i++) {
       if (!WHOLE && i % 2 == 0 && i >= most) break;
-      if (WHOLE || i < count) sum[g] += value[i] * x[i];
+      if (WHOLE || i < count) sum[g] = add_product(value[i], x[i], sum[g]);
     }
   }
 }

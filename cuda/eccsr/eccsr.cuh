@@ -245,7 +245,7 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
 #pragma unroll
           for (int j = 0; j < W; j++)
             if (MASKED ? masks[MASKED ? u : 0][MASKED ? j : 0] >> lane & 1 : alive[u])
-              sum[g + t] += value[u][j] * (SHARED ? run[j] : x[u][SHARED ? 0 : j][t]);
+              sum[g + t] = add_product(value[u][j], SHARED ? run[j] : x[u][SHARED ? 0 : j][t], sum[g + t]);
         }
     }
   }
@@ -282,7 +282,7 @@ static __device__ __forceinline__ void walk_any(const eccsr &a, device_values at
 #pragma unroll
       for (int g = 0; g < GROUP; g++) {
         SUM x = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (there ? col + j : 0), v.type);
-        if (there) sum[g] += value * x;
+        if (there) sum[g] = add_product(value, x, sum[g]);
       }
     }
   }

@@ -247,7 +247,7 @@ template <int STORED, typename SUM, int NARROW, int N> struct granules_of_lane {
           for (int i = 0; i < SLOTS; i++)
 #pragma unroll
             for (int r = 0; r < N; r++) /* where there is no entry a dictionary may have Inf */
-              if (is_known<STORED> || there[i]) sum[r][g] += values[u][r].number(i) * x[i];
+              if (is_known<STORED> || there[i]) sum[r][g] = add_product(values[u][r].number(i), x[i], sum[r][g]);
         }
       }
   }

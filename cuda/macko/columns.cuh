@@ -41,7 +41,7 @@ struct device_macko {
   device_tables tables;
   device_rows rows;
   int64_t longest; /* steps of the longest slice, of layout slice */
-  macko_work_space *beside; /* for vectors side by side, of layout slice */
+  macko_work_space *beside; /* for vectors side by side */
 };
 
 /* Makes *r, zeroed before, from the sections on the host that macko_reads asked for. What it holds after a failure

@@ -16,7 +16,7 @@ extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const mack
     /* New values leave the rows as they are. */
     macko_status s = d->m.plan.layout == MACKO_LAYOUT_SLICE ? macko_slices_longest(d, host, &own->longest, stream, err)
                                                             : macko_rows_prepare(d, &own->rows, host, stream, err);
-    if (!s && d->m.plan.layout == MACKO_LAYOUT_SLICE) s = macko_beside_space(d->m.ncols, &own->beside, err);
+    if (!s) s = macko_beside_space(d->m.ncols, &own->beside, err);
     if (s) return s;
     d->own_bytes = own->rows.bytes + own->rows.row_units.bytes + own->rows.space_bytes;
   }

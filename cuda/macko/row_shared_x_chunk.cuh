@@ -266,7 +266,7 @@ template <int STORED, int BITS> static __device__ __forceinline__ float add_part
 #pragma unroll
   for (int e = 0; e < ENTRIES; e++) xs[e] = x_at(at[e] + 4 * e);
 #pragma unroll
-  for (int e = 0; e < ENTRIES; e++) sum += value_at<STORED>(p.values, p.table, e) * xs[e];
+  for (int e = 0; e < ENTRIES; e++) sum = add_product(value_at<STORED>(p.values, p.table, e), xs[e], sum);
   return sum;
 }
 
@@ -279,7 +279,7 @@ static __device__ __forceinline__ float add_some(const rows &a, const lane_part<
   if (far) p.codes.place_far(a.long_gaps, at);
 #pragma unroll
   for (int e = 0; e < ENTRIES; e++)
-    if (e >= from && e < to) sum += value_at<STORED>(p.values, p.table, e) * x_at(at[e] + 4 * e);
+    if (e >= from && e < to) sum = add_product(value_at<STORED>(p.values, p.table, e), x_at(at[e] + 4 * e), sum);
   return sum;
 }
 

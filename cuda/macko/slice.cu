@@ -64,7 +64,7 @@ static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int t
                    : 0;
 #pragma unroll
         for (int j = 0; j < STEPS; j++)
-          if (step[j].y >> lane & 1) sum[g] += stencil_value<VALUE>(type, step[j]) * x[j];
+          if (step[j].y >> lane & 1) sum[g] = add_product(stencil_value<VALUE>(type, step[j]), x[j], sum[g]);
       }
     }
     if (row < a.nrows)
@@ -126,9 +126,10 @@ static macko_status multiply_steps(const slices &a, int64_t steps, const macko_d
                                    int grouped, cudaStream_t stream, macko_error *err)
 {
   if (d->m.plan.values == MACKO_VALUES_PAIRS) return macko_pairs_multiply(a, d, p, grouped, stream, err);
-  if (a.split > 1) return macko_split_multiply(a, d, p, grouped, stream, err);
   const macko_product rest = product_after(p, grouped ? macko_slices_multiply_beside(a, d, p, stream) : 0);
-  return rest.k ? run_product(slice_launch{a, steps, stream}, d, &rest, grouped, err) : MACKO_OK;
+  if (!rest.k) return MACKO_OK;
+  if (a.split > 1) return macko_split_multiply(a, d, &rest, grouped, stream, err);
+  return run_product(slice_launch{a, steps, stream}, d, &rest, grouped, err);
 }
 
 /* ---- the diagonal ---- */

@@ -111,8 +111,8 @@ static inline unsigned blocks_for(int64_t warps)
 macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, int grouped,
                                   cudaStream_t stream, macko_error *err);
 
-/* Multiplies by them, a warp each, in groups side by side, as far as vectors of p make some and loads of x are worth it; gives how
- * many vectors have been done. */
+/* Multiplies by them in groups side by side, as far as vectors of p make some and loads of x are worth it; gives how many vectors
+ * have been done. */
 int64_t macko_slices_multiply_beside(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream);
 
 /* Multiplies by them where the codec is pairs. */

@@ -109,7 +109,8 @@ static __device__ __forceinline__ void walk_pairs(const coded_steps &l, const PA
     for (int j = 0; j < STEPS; j++)
       if (k + j < l.to && k + j < l.length)
 #pragma unroll
-        for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type);
+        for (int g = 0; g < GROUP; g++)
+          sum[g] = add_product(value[j], (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type), sum[g]);
     word = next;
   }
 }

@@ -5,13 +5,7 @@
 template <int STORED, int VECTOR, typename SUM, int GROUP, int AT_ONCE>
 static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_values values, device_vectors all)
 {
-  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
-  __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
-  __shared__ block_sums<SUM, GROUP> sums;
-  const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
-  split_slices<round_steps<STORED>, VECTOR>(a, v, &sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
-    return add_slice<STORED, VECTOR, SUM, GROUP, 0>(a, b, v, s, slice, from, to, sum);
-  });
+  shared_slices<STORED, VECTOR, SUM, GROUP, AT_ONCE>(a, values, all);
 }
 
 /* This is what run_product calls to start the kernel. */

@@ -120,7 +120,7 @@ static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k
       if ((FULL || j < n) && (!MASKED || k + j < l.length))
 #pragma unroll
         for (int g = 0; g < GROUP; g++)
-          sum[g] += values.value(j, l.table) * (SUM)load_vector<VECTOR>(l.v.x, g * l.v.ldx + cols[j], l.v.type);
+          sum[g] = add_product(values.value(j, l.table), (SUM)load_vector<VECTOR>(l.v.x, g * l.v.ldx + cols[j], l.v.type), sum[g]);
   } else {
 #pragma unroll
     for (int first = 0; first < ROUND; first += TOGETHER) {
@@ -134,7 +134,7 @@ static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k
 #pragma unroll
         for (int g = 0; g < GROUP; g++)
           if ((FULL || first + j < n) && (!MASKED || k + first + j < l.length))
-            sum[g] += values.value(first + j, l.table) * x[j][g];
+            sum[g] = add_product(values.value(first + j, l.table), x[j][g], sum[g]);
     }
   }
 }
@@ -208,7 +208,7 @@ static __device__ __forceinline__ void add_any(const device_vectors &v, const SU
     });
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      if (j < n) sum[g] += value[j] * x[j];
+      if (j < n) sum[g] = add_product(value[j], x[j], sum[g]);
   }
 }
 
@@ -278,6 +278,19 @@ static __device__ __forceinline__ void whole_slices(const slices &a, const devic
   const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
     return add_slice<STORED, VECTOR, SUM, GROUP, UNROLLED>(a, b, v, s, slice, from, to, sum);
+  });
+}
+
+/* This is the body of kernels in which a.split warps share a slice. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int AT_ONCE>
+static __device__ __forceinline__ void shared_slices(const slices &a, const device_values &values, const device_vectors &all)
+{
+  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
+  __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
+  __shared__ block_sums<SUM, GROUP> sums;
+  const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
+  split_slices<round_steps<STORED>, VECTOR>(a, v, &sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<STORED, VECTOR, SUM, GROUP, 0>(a, b, v, s, slice, from, to, sum);
   });
 }
 

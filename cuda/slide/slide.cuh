@@ -83,7 +83,8 @@ static __device__ __forceinline__ void add_rest(const slide &a, const device_val
     const SUM value = any_value<STORED, SUM>(values, a.first_rest + i);
     const int col = __ldg(a.rest_cols + i);
 #pragma unroll
-    for (int g = 0; g < GROUP; g++) sum[g] += value * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type);
+    for (int g = 0; g < GROUP; g++)
+      sum[g] = add_product(value, (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type), sum[g]);
   }
 }
 
@@ -265,8 +266,8 @@ static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, 
     SUM first, second, v, u;
     x.slots(w, at, first, second);
     values_in<STORED, SUM>(t.values[w], j, v, u);
-    if (!PADDED || macko_slide_holds(window, 0)) sum[0] += v * first;
-    if (!PADDED || macko_slide_holds(window, 1)) sum[1] += u * second;
+    if (!PADDED || macko_slide_holds(window, 0)) sum[0] = add_product(v, first, sum[0]);
+    if (!PADDED || macko_slide_holds(window, 1)) sum[1] = add_product(u, second, sum[1]);
   }
 }
 

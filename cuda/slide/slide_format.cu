@@ -19,7 +19,8 @@ static __device__ __forceinline__ void add_any_cell(const slide &a, const device
     const int64_t col = block * 2 * a.n + s / 2 * 2 + macko_slide_column(window, s % 2);
     const SUM value = any_value<STORED, SUM>(values, macko_slide_slot(a.n, per, cell, s));
 #pragma unroll
-    for (int g = 0; g < GROUP; g++) sum[g] += value * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type);
+    for (int g = 0; g < GROUP; g++)
+      sum[g] = add_product(value, (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type), sum[g]);
   }
 }
 

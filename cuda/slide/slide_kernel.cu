@@ -147,7 +147,7 @@ static __device__ __forceinline__ void add_entries(const entry_list<SUM> *list, 
     const row_piece<X, WIDTH> piece = x[list->cols[e] * pieces];
     const SUM value = list->values[e];
 #pragma unroll
-    for (int i = 0; i < WIDTH; i++) sum[i] += value * piece.template number<SUM>(i);
+    for (int i = 0; i < WIDTH; i++) sum[i] = add_product(value, piece.template number<SUM>(i), sum[i]);
   }
   __syncwarp();
 }

@@ -1,6 +1,8 @@
 /* Of the suite cuda_conformance: rows that share their columns, as the unknowns of a node do. */
 #include "conformance.h"
 #include "core/cost.h"
+#include "macko/params.h"
+#include "macko/slice_blocks.h"
 
 #include <stdlib.h>
 
@@ -58,17 +60,27 @@ START_TEST(unknowns_of_nodes)
 }
 END_TEST
 
-/* Nodes so far from each other that several vectors go side by side, and enough of them that no slice is shared: runs of one
- * column, which slices take, too, and of more. Values that are as long as those of vectors, and shorter ones, of 16 bits too. */
-static const coupling anywhere[] = {{1, 1, 0}, {2, 2, 0}, {3, 3, 0}, {2, 2, 25}, {3, 3, 25}};
+/* Nodes so far from each other that several vectors go side by side: runs of one column, which slices take, too, and of more, and
+ * slices that one warp takes or several share. Values that are as long as those of vectors, and shorter ones, of 16 bits too. */
+static const struct {
+  coupling c;
+  int nodes, shared; /* slices are */
+} anywhere[] = {{{1, 1, 0}, 110000, 0}, {{1, 1, 0}, 20000, 1}, {{2, 2, 0}, 30000, 0}, {{3, 3, 0}, 30000, 0}, {{2, 2, 25}, 30000, 0},
+                {{3, 3, 25}, 30000, 0}};
+
+/* Says whether several warps share a slice of m. */
+static int has_shared_slices(const macko_matrix *m)
+{
+  const int64_t slices = (m->nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
+  return macko_slice_split(slices, macko_params_of(&m->plan)->slice.value_units[2]) > 1;
+}
 
 START_TEST(nodes_anywhere)
 {
-  const coupling *c = anywhere + _i;
-  const int of_slices = c->g == 1;
+  const int of_slices = anywhere[_i].c.g == 1;
   static const int kinds[] = {0, 1, 2, 4, 7, 9};
   test_seed((uint64_t)_i);
-  test_matrix a = make(c, of_slices ? 110000 : 30000);
+  test_matrix a = make(&anywhere[_i].c, anywhere[_i].nodes);
   macko_options o;
   macko_options_init(&o);
   o.target = MACKO_TARGET_GPU;
@@ -83,6 +95,7 @@ START_TEST(nodes_anywhere)
       o.values = MACKO_VALUES_AUTO;
       ck_assert_int_eq(macko_encode(&csr, &o, &m, NULL), MACKO_OK);
       ck_assert_double_gt(macko_sectors_of_entry(m), slices ? 0.5 : 0.1);
+      if (slices) ck_assert_int_eq(has_shared_slices(m), anywhere[_i].shared);
       macko_destroy(&m);
       for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++)
         o.values = (macko_values)values, with_options(&a, p, &o);
