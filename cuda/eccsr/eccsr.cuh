@@ -345,26 +345,17 @@ template <int STORED> static inline unsigned blocks_for(const eccsr &a)
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* These are the types that have kernels for runs of known width, for one vector: those that most matrices have. Of them the second
- * list has those that also have such kernels for a group of vectors, and kernels in which several warps share a slice. */
-#define MACKO_ECCSR_WIDTHS \
-  MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F64, double) MACKO_CASE(I8, F64, double) MACKO_CASE(U8, F64, double) \
-  MACKO_CASE(F32, F32, float)
-#define MACKO_ECCSR_FREQUENT MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F32, float)
-
-/* Says whether a combination of types is in the first list, or in the second. */
+/* Says whether a combination of types is in the first list of eccsr_rules.h, or in the second. */
 template <int STORED, int VECTOR> constexpr bool has_widths()
 {
-#define MACKO_CASE(stored, vector, sum) if (STORED == MACKO_##stored && VECTOR == MACKO_##vector) return true;
-  MACKO_ECCSR_WIDTHS
-  return false;
+#define IS(stored, vector, sum) (STORED == MACKO_##stored && VECTOR == MACKO_##vector) ||
+  return MACKO_ECCSR_WIDTHS(IS) false;
 }
 
 template <int STORED, int VECTOR> constexpr bool is_frequent()
 {
-  MACKO_ECCSR_FREQUENT
-#undef MACKO_CASE
-  return false;
+  return MACKO_ECCSR_FREQUENT(IS) false;
+#undef IS
 }
 
 /* Says whether the kernel for one group, of runs of W columns or of several widths with W 0, takes several as well. One vector of

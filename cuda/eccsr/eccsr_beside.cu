@@ -45,10 +45,9 @@ struct beside_launch {
 /* Says whether groups of vectors of these types have kernels of their own where they do not lie side by side. */
 static int has_others(const macko_device_matrix *d, const macko_product *p)
 {
-#define MACKO_CASE(stored, vector, sum) \
-  (d->m.plan.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector) ||
-  return MACKO_ECCSR_FREQUENT 0;
-#undef MACKO_CASE
+#define IS(stored, vector, sum) (d->m.plan.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector) ||
+  return MACKO_ECCSR_FREQUENT(IS) 0;
+#undef IS
 }
 
 /* Where entries near by ask for the same sectors, each vector's elements are in the first-level cache as they are. It takes so many

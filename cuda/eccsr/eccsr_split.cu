@@ -57,8 +57,8 @@ cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, c
 #define GROUP_CASE(stored, vector, sum, group) \
   template cudaError_t macko_eccsr_run_split<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
                                                                                          const device_vectors &, cudaStream_t);
-#define MACKO_CASE(stored, vector, sum) \
+#define BOTH(stored, vector, sum) \
   GROUP_CASE(stored, vector, sum, 1) GROUP_CASE(stored, vector, sum, MACKO_DEVICE_GROUP)
-MACKO_ECCSR_FREQUENT
-#undef MACKO_CASE
+MACKO_ECCSR_FREQUENT(BOTH)
+#undef BOTH
 #undef GROUP_CASE

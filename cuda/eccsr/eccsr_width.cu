@@ -43,8 +43,10 @@ cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, c
 #define GROUP_CASE(stored, vector, sum, group) \
   template cudaError_t macko_eccsr_run_width<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
                                                                                          const device_vectors &, cudaStream_t);
-#define MACKO_CASE(stored, vector, sum) GROUP_CASE(stored, vector, sum, 1)
-MACKO_ECCSR_WIDTHS
-#undef MACKO_CASE
-#define MACKO_CASE(stored, vector, sum) GROUP_CASE(stored, vector, sum, MACKO_DEVICE_GROUP)
-MACKO_ECCSR_FREQUENT
+#define ONE(stored, vector, sum) GROUP_CASE(stored, vector, sum, 1)
+#define SEVERAL(stored, vector, sum) GROUP_CASE(stored, vector, sum, MACKO_DEVICE_GROUP)
+MACKO_ECCSR_WIDTHS(ONE)
+MACKO_ECCSR_FREQUENT(SEVERAL)
+#undef ONE
+#undef SEVERAL
+#undef GROUP_CASE

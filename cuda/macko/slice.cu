@@ -47,8 +47,7 @@ static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int t
     if (!s.stencil) continue;
     const uint4 *steps = (const uint4 *)(a.blocks + s.block);
     int64_t row = (int64_t)s.base + lane;
-    constexpr int x_bytes = VECTOR == MACKO_F64 ? 8 : VECTOR == MACKO_F32 ? 4 : 0; /* 0: known at run time */
-    const char *x0 = (const char *)v.x + row * x_bytes;
+    const char *x0 = (const char *)v.x + row * (int)sizeof(typename element<VECTOR>::type);
     double sum[GROUP] = {};
     for (int k = 0; k < (int)s.steps; k += STEPS) {
       uint4 step[STEPS];
@@ -59,9 +58,7 @@ static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int t
         double x[STEPS];
 #pragma unroll
         for (int j = 0; j < STEPS; j++)
-          x[j] = step[j].y >> lane & 1
-                   ? (double)load_vector<VECTOR>(x0, g * v.ldx + (x_bytes ? 0 : row) + (int)step[j].x, v.type)
-                   : 0;
+          x[j] = step[j].y >> lane & 1 ? (double)load_vector<VECTOR>(x0, g * v.ldx + (int)step[j].x, v.type) : 0;
 #pragma unroll
         for (int j = 0; j < STEPS; j++)
           if (step[j].y >> lane & 1) sum[g] = add_product(stencil_value<VALUE>(type, step[j]), x[j], sum[g]);
@@ -91,13 +88,16 @@ static cudaError_t run_stencils(const slices &a, int type, const macko_product *
     [&](const device_vectors &v) { return start_stencils<VALUE, VECTOR, 1>(a, type, v, stream); });
 }
 
-/* Chooses the kernel for the types of values and vectors: the most frequent ones are compiled in. */
+/* Chooses the kernel for the types of values and vectors: values have types that are known at run time but where all is f64. */
 static cudaError_t multiply_stencils(const slices &a, int type, const macko_product *p, int grouped, cudaStream_t stream)
 {
   if (p->vector_type == MACKO_F64 && type == MACKO_F64) return run_stencils<MACKO_F64, MACKO_F64>(a, type, p, grouped, stream);
-  if (p->vector_type == MACKO_F64) return run_stencils<MACKO_ANY, MACKO_F64>(a, type, p, grouped, stream);
-  if (p->vector_type == MACKO_F32) return run_stencils<MACKO_ANY, MACKO_F32>(a, type, p, grouped, stream);
-  return run_stencils<MACKO_ANY, MACKO_ANY>(a, type, p, grouped, stream);
+  switch (p->vector_type) {
+  case MACKO_F64: return run_stencils<MACKO_ANY, MACKO_F64>(a, type, p, grouped, stream);
+  case MACKO_F32: return run_stencils<MACKO_ANY, MACKO_F32>(a, type, p, grouped, stream);
+  case MACKO_F16: return run_stencils<MACKO_ANY, MACKO_F16>(a, type, p, grouped, stream);
+  default: return run_stencils<MACKO_ANY, MACKO_BF16>(a, type, p, grouped, stream);
+  }
 }
 
 /* This is what run_product calls to start a kernel for its types. */

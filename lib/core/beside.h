@@ -7,10 +7,6 @@
 #include "core/product.h"
 #include "core/threads.h"
 
-#if MACKO_HAS_X86_64
-#include <immintrin.h>
-#endif
-
 /* Says whether so many vectors of n elements of x stay in the second-level cache, beside what passes by. */
 static inline int macko_stays_in_middle(int64_t n, int64_t vectors, macko_type type)
 {
@@ -28,20 +24,6 @@ static inline __attribute__((always_inline)) void macko_load_beside(macko_type v
   if (vector == MACKO_F64) *to = ((const macko_group *)beside)[col];
   else *to = __builtin_convertvector(((const floats *)beside)[col], macko_group);
 }
-
-/* Adds value times the elements of a group to its sums; fused rounds once. Loops take the one that rounds as they do for a vector
- * alone, so that it has the same bits, whether the compiler contracts products and sums or not. */
-static inline __attribute__((always_inline)) void macko_add_beside(double value, const macko_group *x, macko_group *sum)
-{
-  *sum += value * *x;
-}
-#if MACKO_HAS_X86_64
-static inline __attribute__((always_inline)) MACKO_AVX2 void macko_add_beside_fused(double value, const macko_group *x,
-                                                                                     macko_group *sum)
-{
-  *sum = (macko_group)_mm256_fmadd_pd(_mm256_set1_pd(value), (__m256d)*x, (__m256d)*sum);
-}
-#endif
 
 /* Says whether entries would wait for lines of each of so many vectors of *p at once: these do not stay in the second-level cache,
  * and by the plan columns lie anywhere. */

@@ -32,13 +32,21 @@ static void set_time(const macko_options *options, const macko_csr *a, const mac
   macko_set_time(options, a, plan);
 }
 
-/* Tells whether values of that type have kernels for runs of known width on a GPU, whose vectors are of the matrix's type: others
- * take several times as long there (27-point:24:5:f32 by bytes 55 us, slices 17). */
-static int has_widths(macko_type stored, macko_type of_matrix)
+/* Says whether values of that type, and vectors of the matrix's type, have a combination of types in a list. */
+#define IS(stored, vector, sum) (type == MACKO_##stored && of_matrix == MACKO_##vector) ||
+
+/* Those in this list have kernels for runs of known width on a GPU: others take several times as long there (27-point:24:5:f32 by
+ * bytes 55 us, slices 17). */
+static int has_widths(macko_type type, macko_type of_matrix)
 {
-  if (stored == MACKO_I8 || stored == MACKO_U8) return of_matrix == MACKO_F64;
-  return stored == MACKO_F64 || stored == MACKO_F32;
+  return MACKO_ECCSR_WIDTHS(IS) 0;
 }
+
+static int is_frequent(macko_type type, macko_type of_matrix)
+{
+  return MACKO_ECCSR_FREQUENT(IS) 0;
+}
+#undef IS
 
 /* Adds what a value stream by that codec takes to *plan, or takes it away (sign -1), as macko_choose_codec tries one codec after
  * the other. */
@@ -60,10 +68,10 @@ static double width_of(const macko_eccsr_work *work)
   return work->runs ? (double)work->reads / (double)work->runs : 1;
 }
 
-/* Returns how many warps of a GPU take a slice; values of other types than f64 and f32 have no kernels in which several do. */
+/* Returns how many warps of a GPU take a slice, of values as they are; not all types have kernels in which several do. */
 static int split_of(const macko_csr *a, const macko_eccsr_counts *c)
 {
-  return a->value_type == MACKO_F64 || a->value_type == MACKO_F32 ? macko_eccsr_split(c) : 1;
+  return is_frequent(a->value_type, a->value_type) ? macko_eccsr_split(c) : 1;
 }
 
 /* Gives what a GPU waits for the longest block, which nobody takes a part of but warps that share its slice, each of which passes

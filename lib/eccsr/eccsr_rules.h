@@ -12,6 +12,12 @@ enum { MACKO_ECCSR_WINDOW = 3360 };
 /* The most rows of a block of equal columns: with more of them, a gap is shared among more entries than pays. */
 enum { MACKO_ECCSR_MOST_EQUAL = 8 };
 
+/* On a GPU these types of stored values and vectors (and accumulators) have kernels for runs of known width, for one vector: those
+ * that most matrices have. Of them the second list has those that also have such kernels for a group of vectors, and kernels in
+ * which several warps share a slice. Both expand to f for each. */
+#define MACKO_ECCSR_WIDTHS(f) f(F64, F64, double) f(F32, F64, double) f(I8, F64, double) f(U8, F64, double) f(F32, F32, float)
+#define MACKO_ECCSR_FREQUENT(f) f(F64, F64, double) f(F32, F32, float)
+
 /* Of so many windows one is looked at for the shape of blocks. */
 enum { MACKO_ECCSR_SAMPLED = 16 };
 

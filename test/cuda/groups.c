@@ -44,7 +44,7 @@ static void fill(macko_type type, void *v, int64_t n)
   }
 }
 
-/* Vectors of a type, of n elements: x, y before a product and y of it on the device; what each y is to be, and room, on the host. */
+/* Vectors of a type, of n elements: x, y before a product and y of it on the device; on the host what each y is to be, and room. */
 typedef struct {
   macko_type type;
   int64_t n;
