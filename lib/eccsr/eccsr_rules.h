@@ -24,7 +24,7 @@ enum { MACKO_ECCSR_SAMPLED = 16 };
 /* Returns the first window, of so many, that is looked at: one in the middle of its sixteen, or of all where there are fewer. */
 MACKO_INLINE int64_t macko_eccsr_first_sampled(int64_t windows)
 {
-  return windows > MACKO_ECCSR_SAMPLED / 2 ? MACKO_ECCSR_SAMPLED / 2 : windows / 2;
+  return windows > MACKO_ECCSR_SAMPLED / 2 ? MACKO_ECCSR_SAMPLED / 2 : (windows - 1) / 2; /* of two the first, which is whole */
 }
 
 /* Of a window that is looked at, so many groups of aligned rows are looked at for masks. */

@@ -267,7 +267,7 @@ static macko_status sample(macko_rows *rows, int64_t nnz, const macko_cost *cost
 {
   int64_t windows = (rows->nrows + WINDOW - 1) / WINDOW, unlike;
   sampling s = {.sorted = sorted, .nrows = rows->nrows, .nnz = nnz};
-  s.first = windows > SAMPLE_EVERY / 2 ? SAMPLE_EVERY / 2 : windows / 2;
+  s.first = windows > SAMPLE_EVERY / 2 ? SAMPLE_EVERY / 2 : (windows - 1) / 2; /* of two the first, which is whole */
   s.windows = (windows - s.first + SAMPLE_EVERY - 1) / SAMPLE_EVERY;
   s.keys = calloc((size_t)(s.windows * WINDOW_SLICES + 1), sizeof *s.keys);
   s.counts = calloc((size_t)s.windows + 1, sizeof *s.counts);
