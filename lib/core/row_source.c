@@ -262,7 +262,7 @@ macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options,
 }
 
 /* Overflow is looked for in a pass of its own, before anything is planned, as macko_encode does. Rows are put together as a whole
- * only where a format has asked for that. */
+ * only where a format has asked for that, and nothing else went wrong. */
 macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
                                macko_error *err)
 {
@@ -280,7 +280,7 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   if (!s) s = macko_check_overflow_of_rows(&r, &settled, err);
   if (!s && ops && ops->encode_rows) s = macko_encode_in_pieces(&r, &settled, ops, matrix, err);
   else if (!s) s = macko_encode_views(&r, &settled, matrix, err);
-  if (s && r.needs_whole) s = encode_assembled(&r, &settled, matrix, err);
+  if (s == MACKO_UNSUPPORTED && r.needs_whole) s = encode_assembled(&r, &settled, matrix, err);
   drop_piece(&r);
   free(r.seen);
   return s;

@@ -211,9 +211,9 @@ macko_status macko_eccsr_promise(const macko_facts *f, const macko_options *opti
   if (options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU || check_limits(f->csr, NULL)) return MACKO_OK;
   macko_status s = macko_eccsr_findings_of(f->context, &own, err);
   if (s) return s;
-  (void)macko_eccsr_usual_shape(f, &shape, &counts, &work, NULL);
-  *time = estimated_time(f, options, &counts, &work);
-  return MACKO_OK;
+  s = macko_eccsr_usual_shape(f, &shape, &counts, &work, err);
+  if (!s) *time = estimated_time(f, options, &counts, &work);
+  return s;
 }
 
 /* Gives the time that an estimate may have at most where the best so far takes `best`: a little more than what has to be beaten, as
