@@ -345,19 +345,6 @@ template <int STORED> static inline unsigned blocks_for(const eccsr &a)
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* Says whether a combination of types is in the first list of eccsr_rules.h, or in the second. */
-template <int STORED, int VECTOR> constexpr bool has_widths()
-{
-#define IS(stored, vector, sum) (STORED == MACKO_##stored && VECTOR == MACKO_##vector) ||
-  return MACKO_ECCSR_WIDTHS(IS) false;
-}
-
-template <int STORED, int VECTOR> constexpr bool is_frequent()
-{
-  return MACKO_ECCSR_FREQUENT(IS) false;
-#undef IS
-}
-
 /* Says whether the kernel for one group, of runs of W columns or of several widths with W 0, takes several as well. One vector of
  * sums in f32 has a kernel of its own, in fewer registers (1 to 3 % faster), and so have runs of one column, and groups where some
  * slices have masks (28 instead of 35 us). */
@@ -372,6 +359,13 @@ template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
+
+/* Instantiates one of those, which a file names as RUN, for types of a list: for one vector, or for a group. */
+#define MACKO_ECCSR_INSTANCE(stored, vector, sum, group) \
+  template cudaError_t RUN<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
+                                                                       const device_vectors &, cudaStream_t);
+#define MACKO_ECCSR_OF_ONE(stored, vector, sum) MACKO_ECCSR_INSTANCE(stored, vector, sum, 1)
+#define MACKO_ECCSR_OF_GROUP(stored, vector, sum) MACKO_ECCSR_INSTANCE(stored, vector, sum, MACKO_DEVICE_GROUP)
 
 /* Multiplies in groups side by side, as far as vectors of p make some and loads of x are worth it; gives how many vectors have been
  * done. */

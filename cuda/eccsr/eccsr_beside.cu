@@ -42,14 +42,6 @@ struct beside_launch {
   }
 };
 
-/* Says whether groups of vectors of these types have kernels of their own where they do not lie side by side. */
-static int has_others(const macko_device_matrix *d, const macko_product *p)
-{
-#define IS(stored, vector, sum) (d->m.plan.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector) ||
-  return MACKO_ECCSR_FREQUENT(IS) 0;
-#undef IS
-}
-
 /* Where entries near by ask for the same sectors, each vector's elements are in the first-level cache as they are. It takes so many
  * sectors an entry that side by side is faster (H200, f64: 0.10 72 %, 0.04 112 % of the time), and wider runs have their elements
  * of a vector in one sector. Types that share a kernel for groups are always faster so (27 points of three unknowns, f32 values,
@@ -58,7 +50,8 @@ static const double worth_it = 0.07;
 
 int64_t macko_eccsr_multiply_beside(const eccsr &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream)
 {
-  const int others = has_others(d, p);
+  /* Groups of these types have kernels of their own where they do not lie side by side. */
+  const int others = macko_eccsr_is_frequent(d->m.plan.stored_type, p->vector_type);
   if (a.width < 1 || a.width > beside_launch::WIDEST || (others && a.split > 1)) return 0;
   if (!macko_goes_beside(d, p, others ? worth_it : 0)) return 0;
   return multiply_beside(beside_launch{a, stream}, d, p, ((const device_eccsr *)d->own)->beside, stream);

@@ -26,8 +26,8 @@ struct eccsr_launch {
   template <int STORED, int VECTOR, typename SUM, int GROUP>
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
-    if constexpr (GROUP == 1 ? has_widths<STORED, VECTOR>() : is_frequent<STORED, VECTOR>()) {
-      if constexpr (is_frequent<STORED, VECTOR>())
+    if constexpr (GROUP == 1 ? macko_eccsr_has_widths(STORED, VECTOR) : macko_eccsr_is_frequent(STORED, VECTOR)) {
+      if constexpr (macko_eccsr_is_frequent(STORED, VECTOR))
         if (a.split > 1) return macko_eccsr_run_split<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
       if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
       else return macko_eccsr_run_mixed<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);

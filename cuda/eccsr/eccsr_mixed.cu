@@ -36,13 +36,6 @@ cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, c
 }
 
 /* These are the combinations of types that other files call. */
-#define GROUP_CASE(stored, vector, sum, group) \
-  template cudaError_t macko_eccsr_run_mixed<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
-                                                                                         const device_vectors &, cudaStream_t);
-#define ONE(stored, vector, sum) GROUP_CASE(stored, vector, sum, 1)
-#define SEVERAL(stored, vector, sum) GROUP_CASE(stored, vector, sum, MACKO_DEVICE_GROUP)
-MACKO_ECCSR_WIDTHS(ONE)
-MACKO_ECCSR_FREQUENT(SEVERAL)
-#undef ONE
-#undef SEVERAL
-#undef GROUP_CASE
+#define RUN macko_eccsr_run_mixed
+MACKO_ECCSR_WIDTHS(MACKO_ECCSR_OF_ONE)
+MACKO_ECCSR_FREQUENT(MACKO_ECCSR_OF_GROUP)

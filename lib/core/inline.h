@@ -6,8 +6,10 @@
  * branches away. */
 #ifdef __CUDACC__
 #define MACKO_INLINE static __host__ __device__ __forceinline__
+#define MACKO_CONSTANT MACKO_INLINE constexpr /* of which a kernel is made for constants */
 #else
 #define MACKO_INLINE static inline __attribute__((always_inline))
+#define MACKO_CONSTANT MACKO_INLINE
 #endif
 
 #endif

@@ -32,31 +32,16 @@ static void set_time(const macko_options *options, const macko_csr *a, const mac
   macko_set_time(options, a, plan);
 }
 
-/* Says whether values of that type, and vectors of the matrix's type, have a combination of types in a list. */
-#define IS(stored, vector, sum) (type == MACKO_##stored && of_matrix == MACKO_##vector) ||
-
-/* Those in this list have kernels for runs of known width on a GPU: others take several times as long there (27-point:24:5:f32 by
- * bytes 55 us, slices 17). */
-static int has_widths(macko_type type, macko_type of_matrix)
-{
-  return MACKO_ECCSR_WIDTHS(IS) 0;
-}
-
-static int is_frequent(macko_type type, macko_type of_matrix)
-{
-  return MACKO_ECCSR_FREQUENT(IS) 0;
-}
-#undef IS
-
 /* Adds what a value stream by that codec takes to *plan, or takes it away (sign -1), as macko_choose_codec tries one codec after
- * the other. */
+ * the other. On a GPU types without kernels for runs of known width, with vectors of the matrix's type, take several times as long
+ * (27-point:24:5:f32 by bytes 55 us, slices 17). */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
   const macko_cost *cost = macko_cost_of(options);
   const macko_type type = codec->stored_type;
   int64_t size = macko_type_bytes(type), slots = macko_eccsr_slots(f->nnz);
   int64_t bytes = slots * size + codec->table * macko_type_bytes(f->csr->value_type);
-  const double rare = has_widths(type, f->csr->value_type) ? 0 : cost->eccsr_rare;
+  const double rare = macko_eccsr_has_widths(type, f->csr->value_type) ? 0 : cost->eccsr_rare;
   plan->bytes += sign * bytes;
   plan->work += sign * (double)slots * (macko_codec_cost(cost, type, codec->table) + rare);
   set_time(options, f->csr, &macko_eccsr_params_of(plan)->of.counts, plan);
@@ -71,7 +56,7 @@ static double width_of(const macko_eccsr_work *work)
 /* Returns how many warps of a GPU take a slice, of values as they are; not all types have kernels in which several do. */
 static int split_of(const macko_csr *a, const macko_eccsr_counts *c)
 {
-  return is_frequent(a->value_type, a->value_type) ? macko_eccsr_split(c) : 1;
+  return macko_eccsr_is_frequent(a->value_type, a->value_type) ? macko_eccsr_split(c) : 1;
 }
 
 /* Gives what a GPU waits for the longest block, which nobody takes a part of but warps that share its slice, each of which passes

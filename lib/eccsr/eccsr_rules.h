@@ -18,6 +18,19 @@ enum { MACKO_ECCSR_MOST_EQUAL = 8 };
 #define MACKO_ECCSR_WIDTHS(f) f(F64, F64, double) f(F32, F64, double) f(I8, F64, double) f(U8, F64, double) f(F32, F32, float)
 #define MACKO_ECCSR_FREQUENT(f) f(F64, F64, double) f(F32, F32, float)
 
+/* Say whether stored values and vectors are of types in the first list, or in the second. */
+#define IS(stored, vector, sum) (stored_type == MACKO_##stored && vector_type == MACKO_##vector) ||
+MACKO_CONSTANT int macko_eccsr_has_widths(int stored_type, int vector_type)
+{
+  return MACKO_ECCSR_WIDTHS(IS) 0;
+}
+
+MACKO_CONSTANT int macko_eccsr_is_frequent(int stored_type, int vector_type)
+{
+  return MACKO_ECCSR_FREQUENT(IS) 0;
+}
+#undef IS
+
 /* Of so many windows one is looked at for the shape of blocks. */
 enum { MACKO_ECCSR_SAMPLED = 16 };
 
