@@ -303,8 +303,10 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
   if (moved) *moved = !in_place || device->transpose || macko_parameters_differ(&device->m.plan, &matrix->plan);
   if (in_place) {
     s = copy_values(device, matrix, stream, err);
+    const int64_t by_value = device->by_value;
     device->m.plan = matrix->plan;
     if (!s) s = device->ops->prepare(device, matrix, stream, err);
+    if (moved && device->by_value != by_value) *moved = 1;
   } else
     s = replace(device, matrix, stream, err);
   if (!s) macko_put_transpose(device, &transpose);

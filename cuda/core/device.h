@@ -30,6 +30,7 @@ struct macko_device_matrix {
   int64_t bytes; /* of memory, the padding of sections included */
   void *own; /* what the format keeps besides, made by prepare and freed by destroy; NULL before */
   int64_t own_bytes; /* device memory that own holds */
+  int64_t by_value; /* goes up when prepare changes what kernels are given by value, which captured graphs keep as it was */
   struct macko_device_matrix *transpose; /* multiplies for op T; NULL until it is asked for */
 };
 

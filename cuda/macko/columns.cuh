@@ -4,6 +4,7 @@
 
 #include "core/side_by_side.cuh"
 #include "macko/row_pieces.h"
+#include "macko/stencil.cuh"
 
 struct shared_x_unit;
 struct unit_row;
@@ -41,6 +42,7 @@ struct device_macko {
   device_tables tables;
   device_rows rows;
   int64_t longest; /* steps of the longest slice, of layout slice */
+  device_stencils stencils;
   macko_work_space *beside; /* for vectors side by side */
 };
 

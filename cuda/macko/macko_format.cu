@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The dictionary's tables are made anew after every refresh; what depends on rows is made once, as new values leave the rows as
+/* Tables of dictionaries and stencils are made anew after every refresh; what depends on rows is made once, as new values leave the rows as
  * they are. */
 extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host,
                                               cudaStream_t stream, macko_error *err)
@@ -20,7 +20,8 @@ extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const mack
     if (s) return s;
     d->own_bytes = own->rows.bytes + own->rows.row_units.bytes + own->rows.space_bytes;
   }
-  return macko_prepare_tables(&own->tables, d, host, stream, err);
+  macko_status s = macko_prepare_stencils(d, &own->stencils, stream, err);
+  return s ? s : macko_prepare_tables(&own->tables, d, host, stream, err);
 }
 
 extern "C" macko_status macko_columns_multiply(const macko_device_matrix *d, const macko_product *p,
@@ -36,6 +37,7 @@ extern "C" void macko_columns_destroy(macko_device_matrix *d)
   if (!own) return;
   cudaFree(own->tables.as_f64);
   macko_rows_destroy(&own->rows);
+  cudaFree(own->stencils.memory);
   macko_work_space_free(own->beside);
   free(own);
 }

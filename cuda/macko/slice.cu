@@ -23,83 +23,6 @@ static __global__ void __launch_bounds__(THREADS, MANY_BLOCKS) many_steps_kernel
   whole_slices<STORED, VECTOR, SUM, 1, MANY_ROUNDS, 0>(a, values, v);
 }
 
-/* ---- stencils: no index and no value is read per entry, so that little but x and y moves ---- */
-
-/* Gives the value of a stencil's step, of the matrix's type, which is VALUE or known at run time. */
-template <int VALUE> static __device__ __forceinline__ double stencil_value(int type, uint4 step)
-{
-  if (VALUE == MACKO_F64 || type == MACKO_F64) return __hiloint2double((int)step.w, (int)step.z);
-  if (type == MACKO_F32) return number_of<MACKO_F32>(step.z);
-  return type == MACKO_F16 ? number_of<MACKO_F16>(step.z) : number_of<MACKO_BF16>(step.z);
-}
-
-/* Multiplies by the stencils, a warp a slice; AT_ONCE for several groups. All lanes read the same steps; each has those whose mask
- * holds its bit. x begins at the lane's row, so that a distance is an index. */
-template <int VALUE, int VECTOR, int GROUP, int AT_ONCE>
-static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int type, device_vectors all)
-{
-  const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
-  int lane = threadIdx.x % MACKO_SLICE_ROWS;
-  int64_t warps = (int64_t)gridDim.x * (THREADS / MACKO_SLICE_ROWS);
-  for (int64_t slice = (int64_t)blockIdx.x * (THREADS / MACKO_SLICE_ROWS) + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count;
-       slice += warps) {
-    macko_slice s = load_header(a.headers, slice);
-    if (!s.stencil) continue;
-    const uint4 *steps = (const uint4 *)(a.blocks + s.block);
-    int64_t row = (int64_t)s.base + lane;
-    const char *x0 = (const char *)v.x + row * (int)sizeof(typename element<VECTOR>::type);
-    double sum[GROUP] = {};
-    for (int k = 0; k < (int)s.steps; k += STEPS) {
-      uint4 step[STEPS];
-#pragma unroll
-      for (int j = 0; j < STEPS; j++) step[j] = k + j < (int)s.steps ? __ldg(steps + k + j) : make_uint4(0, 0, 0, 0);
-#pragma unroll
-      for (int g = 0; g < GROUP; g++) {
-        double x[STEPS];
-#pragma unroll
-        for (int j = 0; j < STEPS; j++)
-          x[j] = step[j].y >> lane & 1 ? (double)load_vector<VECTOR>(x0, g * v.ldx + (int)step[j].x, v.type) : 0;
-#pragma unroll
-        for (int j = 0; j < STEPS; j++)
-          if (step[j].y >> lane & 1) sum[g] = add_product(stencil_value<VALUE>(type, step[j]), x[j], sum[g]);
-      }
-    }
-    if (row < a.nrows)
-#pragma unroll
-      for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
-  }
-}
-
-/* Starts that kernel for v.count groups. */
-template <int VALUE, int VECTOR, int GROUP>
-static cudaError_t start_stencils(const slices &a, int type, const device_vectors &v, cudaStream_t stream)
-{
-  const auto kernel = v.count > 1 ? stencil_kernel<VALUE, VECTOR, GROUP, 1> : stencil_kernel<VALUE, VECTOR, GROUP, 0>;
-  return launch(kernel, dim3(blocks_for(a.count), v.count), THREADS, 0, stream, a, type, v);
-}
-
-/* Goes through the vectors of p. */
-template <int VALUE, int VECTOR>
-static cudaError_t run_stencils(const slices &a, int type, const macko_product *p, int grouped, cudaStream_t stream)
-{
-  return go_through(
-    p, grouped, MACKO_DEVICE_AT_ONCE,
-    [&](const device_vectors &v) { return start_stencils<VALUE, VECTOR, MACKO_DEVICE_GROUP>(a, type, v, stream); },
-    [&](const device_vectors &v) { return start_stencils<VALUE, VECTOR, 1>(a, type, v, stream); });
-}
-
-/* Chooses the kernel for the types of values and vectors: values have types that are known at run time but where all is f64. */
-static cudaError_t multiply_stencils(const slices &a, int type, const macko_product *p, int grouped, cudaStream_t stream)
-{
-  if (p->vector_type == MACKO_F64 && type == MACKO_F64) return run_stencils<MACKO_F64, MACKO_F64>(a, type, p, grouped, stream);
-  switch (p->vector_type) {
-  case MACKO_F64: return run_stencils<MACKO_ANY, MACKO_F64>(a, type, p, grouped, stream);
-  case MACKO_F32: return run_stencils<MACKO_ANY, MACKO_F32>(a, type, p, grouped, stream);
-  case MACKO_F16: return run_stencils<MACKO_ANY, MACKO_F16>(a, type, p, grouped, stream);
-  default: return run_stencils<MACKO_ANY, MACKO_BF16>(a, type, p, grouped, stream);
-  }
-}
-
 /* This is what run_product calls to start a kernel for its types. */
 struct slice_launch {
   slices a;
@@ -224,7 +147,7 @@ macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_pro
   const int64_t longest = ((const device_macko *)d->own)->longest;
   a.split = macko_slice_split(a.count, steps);
   const int grouped = goes_in_groups(longest, d->m.nnz);
-  cudaError_t error = stencils ? multiply_stencils(a, d->m.value_type, p, grouped, stream) : cudaSuccess;
+  cudaError_t error = stencils ? macko_stencils_multiply(d, p, grouped, stream) : cudaSuccess;
   if (error || stencils == a.count) return macko_cuda_status(error, "starting a multiply", err);
   return multiply_steps(a, steps, d, p, grouped, stream, err);
 }

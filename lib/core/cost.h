@@ -52,6 +52,7 @@ typedef struct {
   double slice_warp;   /* more for each warp but the first of a slice, where several share it */
   double walked_slice; /* more for one whose lanes have gaps of their own, and begin and end anywhere */
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over those of the other */
+  double stencil_slice; /* slice that is a stencil, besides its slots */
   double stencil_step; /* step of the longest slice there: the kernel of the others begins when that of stencils has ended */
   double step;         /* step of the longest slice, for which the product waits */
   double step_alone;   /* more by the share of the warps that a GPU has room for and that are not there */

@@ -85,13 +85,14 @@ static const macko_cost narrow_cost = {
  * others counted more than its time. What slices cost was fitted to 111 others when their loops had changed, and what they wait
  * for to 577; what eccsr costs to 335, most of them the same, when slices had come to be shared by other rules, and without masks
  * to 55 others, some of short rows, which showed what a slice costs besides its runs; layout row to 171; csr to 191, when its
- * blocks had come to be computed by kernels of three sizes. Those of dtans but its step, of stencils, of pairs and of codes are
- * older. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
+ * blocks had come to be computed by kernels of three sizes; stencils to 17 grids, when their entries had become arguments of a
+ * kernel. Those of dtans but its step, of pairs and of codes are older. A slice costs what its loads wait for each other, as far
+ * as other warps do not hide it. */
 const macko_cost macko_h200_cost = {
   .byte = 0.000207, .launch = 5870, .sector = 0.0045, .apart = 0.0027, .csr_entry = 0.00041, .csr_row = 0.0005,
   .csr_single = 0.00062, .csr_half = 0.00079, .csr_uneven = 0.00225, .csr_filling = 0.00158, .csr_filling_single = 0.00089,
   .csr_sooner = 800,
-  .stencil = 0.00054, .uniform = 0.00012, .run = 0.00012, .listed = 0.0001525, .walked = 0.000145,
+  .stencil = 0.00005, .stencil_slice = 0.048, .uniform = 0.00012, .run = 0.00012, .listed = 0.0001525, .walked = 0.000145,
   .paired = 0.00065, .pair = 0.000004, .run_paired = 0.00035, .wide_paired = 0.00195, .slice = 0.2, .slice_warp = 0.28,
   .passed = 0.1, .stencil_step = 180, .step = 20, .step_alone = 30, .step_gap = 34, .step_listed = 55,
   .step_ahead = 0.5, .last_wave = 0.7,

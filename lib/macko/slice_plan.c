@@ -82,9 +82,10 @@ static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_
 {
   double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
   double single = a->value_type == MACKO_F32 ? cost->slot_single : 0;
-  return cost->product + slots_of(p) * single + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
-         (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
-         (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)padding(p) * cost->padded +
+  return cost->product + slots_of(p) * single + (double)p->stencil * cost->stencil + (double)p->stencils * cost->stencil_slice +
+         (double)p->uniform * cost->uniform + (double)p->run * cost->run + (double)p->listed * cost->listed +
+         (double)p->walked * cost->walked + (double)p->paired * paired + (double)p->run_paired * cost->run_paired +
+         (double)padding(p) * cost->padded +
          slices_time(cost, p, (double)(macko_slices_of(a->nrows) - p->stencils)) + longest_time(a, cost, p) +
          (p->window ? (double)a->nrows * cost->ordered_row : 0) + p->apart * cost->apart +
          (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed + (double)p->longest * cost->stencil_step : 0);

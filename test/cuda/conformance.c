@@ -227,7 +227,7 @@ static Suite *conformance_suite(void)
     tcase_add_loop_test(all, formats_agree_with_csr, products * part / ALL, products * (part + 1) / ALL);
     tcase_add_loop_test(all, refresh_takes_new_values, TEST_PATTERNS * part / ALL, TEST_PATTERNS * (part + 1) / ALL);
   }
-  add_large_cases(suite), add_coupled_cases(suite), add_group_cases(suite);
+  add_large_cases(suite), add_coupled_cases(suite), add_group_cases(suite), add_stencil_cases(suite);
   for (int part = 0; part < FEW; part++) /* one matrix each, because a checker takes long */
     tcase_add_loop_test(add_case(suite, "few", part + 1), a_few, part, part + 1);
   return suite;

@@ -26,5 +26,6 @@ void with_options(const test_matrix *a, const test_products *p, const macko_opti
 void add_large_cases(Suite *suite);
 void add_coupled_cases(Suite *suite);
 void add_group_cases(Suite *suite);
+void add_stencil_cases(Suite *suite);
 
 #endif

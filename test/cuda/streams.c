@@ -20,15 +20,17 @@ typedef struct {
   macko_layout layout;
   macko_type type; /* of values and vectors */
   int weights;     /* all rows are long, and x fits into shared memory; else a few rows are */
+  int stencils;    /* three diagonals of equal values */
 } shape;
 
-static const shape shapes[] = {{"csr", MACKO_FORMAT_CSR, MACKO_LAYOUT_AUTO, MACKO_F64, 0},
-                               {"csr, f32", MACKO_FORMAT_CSR, MACKO_LAYOUT_AUTO, MACKO_F32, 1},
-                               {"row", MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, MACKO_F64, 0},
-                               {"row, f32", MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, MACKO_F32, 1},
-                               {"paper", MACKO_FORMAT_MACKO, MACKO_LAYOUT_PAPER, MACKO_F64, 0},
-                               {"slice", MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, MACKO_F64, 0},
-                               {"dtans", MACKO_FORMAT_DTANS, MACKO_LAYOUT_AUTO, MACKO_F64, 0}};
+static const shape shapes[] = {{"csr", MACKO_FORMAT_CSR, MACKO_LAYOUT_AUTO, MACKO_F64, 0, 0},
+                               {"csr, f32", MACKO_FORMAT_CSR, MACKO_LAYOUT_AUTO, MACKO_F32, 1, 0},
+                               {"row", MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, MACKO_F64, 0, 0},
+                               {"row, f32", MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, MACKO_F32, 1, 0},
+                               {"paper", MACKO_FORMAT_MACKO, MACKO_LAYOUT_PAPER, MACKO_F64, 0, 0},
+                               {"slice", MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, MACKO_F64, 0, 0},
+                               {"stencils", MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, MACKO_F64, 0, 1},
+                               {"dtans", MACKO_FORMAT_DTANS, MACKO_LAYOUT_AUTO, MACKO_F64, 0, 0}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 typedef struct {
@@ -50,11 +52,14 @@ static void put(void *array, macko_type type, int64_t i, double value)
   else ((float *)array)[i] = (float)value;
 }
 
-/* No value is 0 unless zeros says so, nor are there few different ones. */
+/* No value is 0 unless zeros says so, nor are there few different ones, but of stencils. */
 static void fill(fixture *f, double factor, int zeros)
 {
-  for (int32_t p = 0; p < f->row_ptr[f->a.nrows]; p++)
-    put(f->values, f->shape->type, p, zeros && p % 5 == 0 ? 0 : factor * (1 + p % 9973 / 1024.0));
+  for (int32_t i = 0; i < f->a.nrows; i++)
+    for (int32_t p = f->row_ptr[i]; p < f->row_ptr[i + 1]; p++) {
+      const int number = f->shape->stencils ? f->cols[p] - i + 2 : p;
+      put(f->values, f->shape->type, p, zeros && number % 5 == 0 ? 0 : factor * (1 + number % 9973 / 1024.0));
+    }
 }
 
 static void make_matrix(fixture *f)
@@ -64,9 +69,10 @@ static void make_matrix(fixture *f)
   f->row_ptr = calloc((size_t)rows + 1, sizeof *f->row_ptr);
   f->cols = malloc(WEIGHT_ROWS * WEIGHT_COLS * sizeof *f->cols), f->values = malloc(WEIGHT_ROWS * WEIGHT_COLS * sizeof(double));
   for (int32_t i = 0; i < rows; i++) {
-    int is_long = weights || i % (ROWS / LONG_ROWS) == 77, length = weights ? WEIGHT_COLS / 3 : is_long ? LONG : 3;
-    int32_t col = is_long ? i % 5 : i * 7 % (ROWS - 10);
-    for (int k = 0; k < length && col < columns; k++, col += 1 + (i * 31 + k * 17) % (weights ? 5 : 2)) f->cols[count++] = col;
+    const int stencils = f->shape->stencils, is_long = !stencils && (weights || i % (ROWS / LONG_ROWS) == 77);
+    const int length = weights ? WEIGHT_COLS / 3 : is_long ? LONG : 3, spread = stencils ? 1 : weights ? 5 : 2;
+    int32_t col = stencils ? (i > 0 ? i - 1 : 0) : is_long ? i % 5 : i * 7 % (ROWS - 10);
+    for (int k = 0; k < length && col < columns; k++, col += 1 + (i * 31 + k * 17) % spread) f->cols[count++] = col;
     f->row_ptr[i + 1] = count;
   }
   f->a = (macko_csr){.nrows = rows, .ncols = columns, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32,

@@ -1,0 +1,173 @@
+/* What the stencils of a matrix have in common: their entries in one table, and for each lane which of them it has. Equal blocks
+ * are stored once, so that a grid of millions of rows has a few hundred, which is what makes this cheap. */
+#include "core/warp.cuh"
+#include "macko/slice.cuh"
+
+#include <string.h>
+
+/* Threads of the kernels here; blocks that are asked about before a place in the set is given up; no block begins at EMPTY. */
+enum { SURVEY_THREADS = 1024, PROBES = 64 };
+static const uint32_t EMPTY = 0xffffffffu;
+
+/* This is a survey under way, in device memory. */
+struct survey {
+  stencil_place *places;
+  uint32_t *masks;  /* while the table is made, of each place of the set a word for each entry: the lanes that have it */
+  uint32_t *blocks; /* a set of the blocks of stencils: where they begin in section "blocks", or EMPTY */
+  uint32_t *steps;  /* of each of them */
+  stencil_table *table;
+  int *failed;      /* 1 where blocks or entries are too many */
+  int sets;         /* places of the set, a power of two */
+};
+
+/* Finds the place of a block in the set, and puts it there if it is new; NO_STENCIL if it has no room. */
+static __device__ int find_block(const survey &v, uint32_t block)
+{
+  unsigned place = block * 2654435769u >> 12;
+  for (int i = 0; i < PROBES; i++, place++) {
+    uint32_t *at = v.blocks + (place & (v.sets - 1)), there = *(volatile uint32_t *)at;
+    if (there == EMPTY) there = atomicCAS(at, EMPTY, block);
+    if (there == EMPTY || there == block) return (int)(place & (v.sets - 1));
+  }
+  return NO_STENCIL;
+}
+
+/* Writes the place of each slice, a thread a slice, and makes the set of their blocks. */
+static __global__ void __launch_bounds__(SURVEY_THREADS) find_blocks_kernel(slices a, survey v)
+{
+  const int64_t slice = (int64_t)blockIdx.x * SURVEY_THREADS + threadIdx.x;
+  if (slice >= a.count) return;
+  const macko_slice s = load_header(a.headers, slice);
+  stencil_place place = {NO_STENCIL, s.base};
+  if (s.stencil) {
+    const int at = find_block(v, s.block);
+    if (at == NO_STENCIL) *v.failed = 1;
+    else v.steps[at] = s.steps, place.masks = at * MACKO_SLICE_ROWS;
+  }
+  v.places[slice] = place;
+}
+
+/* This is a step of a stencil without its mask, in the order of the table. */
+struct entry {
+  int distance;
+  uint64_t bits;
+};
+static __device__ __forceinline__ entry entry_of(uint4 step)
+{
+  return {(int)step.x, (uint64_t)step.w << 32 | step.z};
+}
+static __device__ __forceinline__ bool comes_before(const entry &a, const entry &b)
+{
+  return a.distance < b.distance || (a.distance == b.distance && a.bits < b.bits);
+}
+
+/* Makes the table by one block of threads, which take the blocks of the set in turns, as their steps rise by distance: the
+ * smallest entry that a thread has come to is the next of the table. Masks get the lanes of each. */
+static __global__ void __launch_bounds__(SURVEY_THREADS) table_kernel(slices a, survey v, int type)
+{
+  enum { EACH = STENCIL_SETS / SURVEY_THREADS };
+  __shared__ int distance;
+  __shared__ unsigned long long bits;
+  const entry none = {INT32_MAX, UINT64_MAX};
+  uint32_t at[EACH] = {};
+  for (int count = 0;; count++) {
+    entry first = none, mine[EACH];
+    if (threadIdx.x == 0) distance = none.distance, bits = none.bits;
+    __syncthreads();
+    for (int i = 0; i < EACH; i++) {
+      const int set = i * SURVEY_THREADS + (int)threadIdx.x;
+      const int there = set < v.sets && v.blocks[set] != EMPTY && at[i] < v.steps[set];
+      mine[i] = there ? entry_of(__ldg((const uint4 *)(a.blocks + v.blocks[set]) + at[i])) : none;
+      if (comes_before(mine[i], first)) first = mine[i];
+    }
+    if (first.distance != none.distance) atomicMin(&distance, first.distance);
+    __syncthreads();
+    if (first.distance == distance) atomicMin(&bits, (unsigned long long)first.bits);
+    __syncthreads();
+    const entry next = {distance, bits};
+    __syncthreads(); /* before both begin anew */
+    if (next.distance == none.distance || count == STENCIL_ENTRIES) {
+      if (threadIdx.x == 0) v.table->count = count;
+      if (threadIdx.x == 0 && next.distance != none.distance) *v.failed = 1;
+      return;
+    }
+    for (int i = 0; i < EACH; i++) {
+      const int set = i * SURVEY_THREADS + (int)threadIdx.x;
+      if (set >= v.sets || v.blocks[set] == EMPTY) continue;
+      const int has = mine[i].distance == next.distance && mine[i].bits == next.bits;
+      const uint4 step = has ? __ldg((const uint4 *)(a.blocks + v.blocks[set]) + at[i]) : make_uint4(0, 0, 0, 0);
+      v.masks[set * MACKO_SLICE_ROWS + count] = step.y, at[i] += has;
+      if (has) v.table->distance[count] = next.distance, v.table->value[count] = stencil_value<MACKO_ANY>(type, step);
+    }
+  }
+}
+
+/* Turns the masks of each place of the set, a warp each: from a word of lanes an entry to a word of entries a lane. */
+static __global__ void __launch_bounds__(SURVEY_THREADS) turn_masks_kernel(survey v)
+{
+  const int set = (int)(blockIdx.x * SURVEY_THREADS + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
+  if (set >= v.sets) return;
+  const uint32_t word = v.masks[set * MACKO_SLICE_ROWS + lane];
+  uint32_t mine = 0;
+  for (int l = 0; l < MACKO_SLICE_ROWS; l++) {
+    const uint32_t entries = __ballot_sync(EVERY, word >> l & 1);
+    if (l == lane) mine = entries;
+  }
+  v.masks[set * MACKO_SLICE_ROWS + lane] = mine;
+}
+
+/* Gives the parts of so many bytes of memory for `count` slices; with memory NULL their number of bytes alone. */
+static survey parts_of(void *memory, int64_t count, int64_t *bytes)
+{
+  survey v = {};
+  char *at = (char *)memory;
+  for (v.sets = WARP; v.sets < STENCIL_SETS && v.sets < 2 * count; v.sets *= 2) {}
+  v.table = (stencil_table *)at, at += sizeof *v.table;
+  v.failed = (int *)at, at += sizeof(double);
+  v.places = (stencil_place *)at, at += count * sizeof *v.places;
+  v.masks = (uint32_t *)at, at += (int64_t)v.sets * MACKO_SLICE_ROWS * sizeof *v.masks;
+  v.steps = (uint32_t *)at, at += (int64_t)v.sets * sizeof *v.steps;
+  v.blocks = (uint32_t *)at, at += (int64_t)v.sets * sizeof *v.blocks;
+  *bytes = at - (char *)memory;
+  return v;
+}
+
+/* Does it, all of which is queued on the stream. */
+static cudaError_t survey_stencils(const slices &a, const survey &v, int type, cudaStream_t stream)
+{
+  const unsigned per_slice = (unsigned)((a.count + SURVEY_THREADS - 1) / SURVEY_THREADS);
+  const unsigned per_set = (unsigned)((v.sets * WARP + SURVEY_THREADS - 1) / SURVEY_THREADS);
+  cudaError_t error = cudaMemsetAsync(v.table, 0, sizeof *v.table + sizeof(double), stream);
+  if (!error) error = cudaMemsetAsync(v.masks, 0, (size_t)v.sets * MACKO_SLICE_ROWS * sizeof *v.masks, stream);
+  if (!error) error = cudaMemsetAsync(v.blocks, 0xff, (size_t)v.sets * sizeof *v.blocks, stream);
+  if (!error) error = launch(find_blocks_kernel, per_slice, SURVEY_THREADS, 0, stream, a, v);
+  if (!error) error = launch(table_kernel, 1, SURVEY_THREADS, 0, stream, a, v, type);
+  return error ? error : launch(turn_masks_kernel, per_set, SURVEY_THREADS, 0, stream, v);
+}
+
+macko_status macko_prepare_stencils(macko_device_matrix *d, device_stencils *t, cudaStream_t stream, macko_error *err)
+{
+  const slices a = slices_of(d);
+  const stencil_table before = t->table;
+  int failed = 0;
+  memset(&t->table, 0, sizeof t->table);
+  if (macko_params_of(&d->m.plan)->slice.stencils > 0) {
+    int64_t bytes;
+    parts_of(NULL, a.count, &bytes);
+    if (!t->memory) {
+      macko_status s = macko_device_alloc(bytes, "the entries of stencils", &t->memory, err);
+      if (s) return s;
+      d->own_bytes += bytes;
+    }
+    const survey v = parts_of(t->memory, a.count, &bytes);
+    t->places = v.places, t->masks = v.masks;
+    cudaError_t error = survey_stencils(a, v, d->m.value_type, stream);
+    if (!error) error = cudaMemcpyAsync(&t->table, v.table, sizeof t->table, cudaMemcpyDeviceToHost, stream);
+    if (!error) error = cudaMemcpyAsync(&failed, v.failed, sizeof failed, cudaMemcpyDeviceToHost, stream);
+    if (!error) error = cudaStreamSynchronize(stream);
+    if (error || failed) memset(&t->table, 0, sizeof t->table);
+    if (error) return macko_cuda_status(error, "looking for what stencils have in common", err);
+  }
+  if (memcmp(&before, &t->table, sizeof before)) d->by_value++;
+  return MACKO_OK;
+}
