@@ -38,6 +38,7 @@ extern "C" void macko_columns_destroy(macko_device_matrix *d)
   cudaFree(own->tables.as_f64);
   macko_rows_destroy(&own->rows);
   cudaFree(own->stencils.memory);
+  cudaFree(own->stencils.own_masks);
   macko_work_space_free(own->beside);
   free(own);
 }

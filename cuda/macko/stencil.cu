@@ -63,7 +63,7 @@ static __device__ __forceinline__ double add_round(uint32_t mask, const double *
 }
 
 /* Multiplies by the stencils, a warp a slice; AT_ONCE for several groups. There is no loop over slices, out of which the compiler
- * would move more of the table than there are registers. One vector takes few of them, so that all warps of a multiprocessor fit. */
+ * would move more of the table than there are registers. One vector takes few of them, so that all warps that there can be fit. */
 template <int VECTOR, int GROUP, int AT_ONCE>
 static __global__ void __launch_bounds__(THREADS, GROUP > 1 ? 5 : 16)
   few_entries_kernel(const stencil_place *places, const uint32_t *masks, int64_t count, int64_t nrows,

@@ -5,7 +5,8 @@
 #include "core/product.cuh"
 
 /* Where the stencils of a matrix have so few different entries, a bit of a lane's mask stands for each; a kernel takes ROUND of
- * them at a time, all of whose x it asks for before it adds the first. Blocks are told apart in a set of up to SETS places. */
+ * them at a time, all of whose x it asks for before it adds the first. Slices of one block share masks, where a set of SETS places
+ * has room for all blocks. */
 enum { STENCIL_ENTRIES = 32, STENCIL_ROUND = 7, STENCIL_SETS = 2048, NO_STENCIL = -1 };
 
 /* These are the entries by rising distance, then bits of their value; those from count on are zero. */
@@ -22,8 +23,8 @@ struct stencil_place {
 
 /* This is what a matrix with stencils has besides its sections, on the device but for the table. */
 struct device_stencils {
-  stencil_table table;         /* count is 0 where there are no stencils, or too many different entries or blocks */
-  void *memory;                /* of all that follows */
+  stencil_table table;         /* count is 0 where there are no stencils, or too many different entries */
+  void *memory, *own_masks;    /* of all that follows; of masks where blocks are so many that each slice has its own, else NULL */
   const stencil_place *places; /* one a slice */
   const uint32_t *masks;       /* 32 lanes' words side by side: bit e says that the lane has entry e of the table */
 };

@@ -9,6 +9,12 @@
 enum { SURVEY_THREADS = 1024, PROBES = 64 };
 static const uint32_t EMPTY = 0xffffffffu;
 
+/* What a survey finds besides the table: 1 for more blocks than the set holds, so that each slice gets masks of its own, and for
+ * more entries than the table holds, so that there is none. */
+struct survey_limits {
+  int blocks, entries;
+};
+
 /* This is a survey under way, in device memory. */
 struct survey {
   stencil_place *places;
@@ -16,7 +22,7 @@ struct survey {
   uint32_t *blocks; /* a set of the blocks of stencils: where they begin in section "blocks", or EMPTY */
   uint32_t *steps;  /* of each of them */
   stencil_table *table;
-  int *failed;      /* 1 where blocks or entries are too many */
+  survey_limits *beyond;
   int sets;         /* places of the set, a power of two */
 };
 
@@ -41,7 +47,7 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) find_blocks_kernel(slic
   stencil_place place = {NO_STENCIL, s.base};
   if (s.stencil) {
     const int at = find_block(v, s.block);
-    if (at == NO_STENCIL) *v.failed = 1;
+    if (at == NO_STENCIL) v.beyond->blocks = 1;
     else v.steps[at] = s.steps, place.masks = at * MACKO_SLICE_ROWS;
   }
   v.places[slice] = place;
@@ -88,7 +94,7 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) table_kernel(slices a, 
     __syncthreads(); /* before both begin anew */
     if (next.distance == none.distance || count == STENCIL_ENTRIES) {
       if (threadIdx.x == 0) v.table->count = count;
-      if (threadIdx.x == 0 && next.distance != none.distance) *v.failed = 1;
+      if (threadIdx.x == 0 && next.distance != none.distance) v.beyond->entries = 1;
       return;
     }
     for (int i = 0; i < EACH; i++) {
@@ -102,18 +108,48 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) table_kernel(slices a, 
   }
 }
 
-/* Turns the masks of each place of the set, a warp each: from a word of lanes an entry to a word of entries a lane. */
-static __global__ void __launch_bounds__(SURVEY_THREADS) turn_masks_kernel(survey v)
+/* Gives the word of entries of the calling lane of a warp, whose lanes have a word of lanes an entry. */
+static __device__ __forceinline__ uint32_t turn_words(uint32_t word)
 {
-  const int set = (int)(blockIdx.x * SURVEY_THREADS + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
-  if (set >= v.sets) return;
-  const uint32_t word = v.masks[set * MACKO_SLICE_ROWS + lane];
+  const int lane = threadIdx.x % WARP;
   uint32_t mine = 0;
   for (int l = 0; l < MACKO_SLICE_ROWS; l++) {
     const uint32_t entries = __ballot_sync(EVERY, word >> l & 1);
     if (l == lane) mine = entries;
   }
-  v.masks[set * MACKO_SLICE_ROWS + lane] = mine;
+  return mine;
+}
+
+/* Turns the masks of each place of the set, a warp each. */
+static __global__ void __launch_bounds__(SURVEY_THREADS) turn_masks_kernel(survey v)
+{
+  const int set = (int)(blockIdx.x * SURVEY_THREADS + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
+  if (set >= v.sets) return;
+  uint32_t *masks = v.masks + set * MACKO_SLICE_ROWS + lane;
+  *masks = turn_words(*masks);
+}
+
+/* Writes masks of its own for each slice, a warp each, from the table that the blocks in the set made; what that lacks counts as an
+ * entry too many. Lane e looks for entry e of the table among the steps of the slice. */
+static __global__ void __launch_bounds__(SURVEY_THREADS) own_masks_kernel(slices a, survey v, int type, uint32_t *masks)
+{
+  const int64_t slice = ((int64_t)blockIdx.x * SURVEY_THREADS + threadIdx.x) / WARP;
+  const int lane = threadIdx.x % WARP;
+  if (slice >= a.count) return;
+  const macko_slice s = load_header(a.headers, slice);
+  if (!s.stencil) return;
+  const int has = lane < v.table->count, distance = has ? v.table->distance[lane] : 0;
+  const uint64_t bits = has ? __double_as_longlong(v.table->value[lane]) : 0;
+  uint32_t word = 0;
+  for (int k = 0; k < (int)s.steps; k++) {
+    const uint4 step = __ldg((const uint4 *)(a.blocks + s.block) + k);
+    const uint64_t value = __double_as_longlong(stencil_value<MACKO_ANY>(type, step));
+    const int found = has && distance == (int)step.x && bits == value;
+    if (found) word = step.y;
+    if (!__any_sync(EVERY, found) && lane == 0) v.beyond->entries = 1;
+  }
+  masks[slice * MACKO_SLICE_ROWS + lane] = turn_words(word);
+  if (lane == 0) v.places[slice].masks = (int)(slice * MACKO_SLICE_ROWS);
 }
 
 /* Gives the parts of so many bytes of memory for `count` slices; with memory NULL their number of bytes alone. */
@@ -123,7 +159,7 @@ static survey parts_of(void *memory, int64_t count, int64_t *bytes)
   char *at = (char *)memory;
   for (v.sets = WARP; v.sets < STENCIL_SETS && v.sets < 2 * count; v.sets *= 2) {}
   v.table = (stencil_table *)at, at += sizeof *v.table;
-  v.failed = (int *)at, at += sizeof(double);
+  v.beyond = (survey_limits *)at, at += sizeof *v.beyond;
   v.places = (stencil_place *)at, at += count * sizeof *v.places;
   v.masks = (uint32_t *)at, at += (int64_t)v.sets * MACKO_SLICE_ROWS * sizeof *v.masks;
   v.steps = (uint32_t *)at, at += (int64_t)v.sets * sizeof *v.steps;
@@ -137,7 +173,7 @@ static cudaError_t survey_stencils(const slices &a, const survey &v, int type, c
 {
   const unsigned per_slice = (unsigned)((a.count + SURVEY_THREADS - 1) / SURVEY_THREADS);
   const unsigned per_set = (unsigned)((v.sets * WARP + SURVEY_THREADS - 1) / SURVEY_THREADS);
-  cudaError_t error = cudaMemsetAsync(v.table, 0, sizeof *v.table + sizeof(double), stream);
+  cudaError_t error = cudaMemsetAsync(v.table, 0, sizeof *v.table + sizeof *v.beyond, stream);
   if (!error) error = cudaMemsetAsync(v.masks, 0, (size_t)v.sets * MACKO_SLICE_ROWS * sizeof *v.masks, stream);
   if (!error) error = cudaMemsetAsync(v.blocks, 0xff, (size_t)v.sets * sizeof *v.blocks, stream);
   if (!error) error = launch(find_blocks_kernel, per_slice, SURVEY_THREADS, 0, stream, a, v);
@@ -145,29 +181,62 @@ static cudaError_t survey_stencils(const slices &a, const survey &v, int type, c
   return error ? error : launch(turn_masks_kernel, per_set, SURVEY_THREADS, 0, stream, v);
 }
 
-macko_status macko_prepare_stencils(macko_device_matrix *d, device_stencils *t, cudaStream_t stream, macko_error *err)
+/* Waits for the table and for what is beyond limits. */
+static cudaError_t fetch_table(const survey &v, stencil_table *table, survey_limits *beyond, cudaStream_t stream)
+{
+  cudaError_t error = cudaMemcpyAsync(table, v.table, sizeof *table, cudaMemcpyDeviceToHost, stream);
+  if (!error) error = cudaMemcpyAsync(beyond, v.beyond, sizeof *beyond, cudaMemcpyDeviceToHost, stream);
+  return error ? error : cudaStreamSynchronize(stream);
+}
+
+/* Gives each slice masks of its own, for which memory is taken once. */
+static macko_status give_own_masks(macko_device_matrix *d, const slices &a, const survey &v, device_stencils *t,
+                                   survey_limits *beyond, cudaStream_t stream, macko_error *err)
+{
+  const int64_t bytes = a.count * MACKO_SLICE_ROWS * (int64_t)sizeof *t->masks;
+  const unsigned blocks = (unsigned)((a.count * WARP + SURVEY_THREADS - 1) / SURVEY_THREADS);
+  if (!t->own_masks) {
+    macko_status s = macko_device_alloc(bytes, "the masks of stencils", &t->own_masks, err);
+    if (s) return s;
+    d->own_bytes += bytes;
+  }
+  t->masks = (const uint32_t *)t->own_masks;
+  cudaError_t error = launch(own_masks_kernel, blocks, SURVEY_THREADS, 0, stream, a, v, d->m.value_type, (uint32_t *)t->own_masks);
+  if (!error) error = fetch_table(v, &t->table, beyond, stream);
+  return macko_cuda_status(error, "looking for the masks of stencils", err);
+}
+
+/* Makes *t by a survey in its memory. */
+static macko_status make_table(macko_device_matrix *d, device_stencils *t, cudaStream_t stream, macko_error *err)
 {
   const slices a = slices_of(d);
-  const stencil_table before = t->table;
-  int failed = 0;
-  memset(&t->table, 0, sizeof t->table);
-  if (macko_params_of(&d->m.plan)->slice.stencils > 0) {
-    int64_t bytes;
-    parts_of(NULL, a.count, &bytes);
-    if (!t->memory) {
-      macko_status s = macko_device_alloc(bytes, "the entries of stencils", &t->memory, err);
-      if (s) return s;
-      d->own_bytes += bytes;
-    }
-    const survey v = parts_of(t->memory, a.count, &bytes);
-    t->places = v.places, t->masks = v.masks;
-    cudaError_t error = survey_stencils(a, v, d->m.value_type, stream);
-    if (!error) error = cudaMemcpyAsync(&t->table, v.table, sizeof t->table, cudaMemcpyDeviceToHost, stream);
-    if (!error) error = cudaMemcpyAsync(&failed, v.failed, sizeof failed, cudaMemcpyDeviceToHost, stream);
-    if (!error) error = cudaStreamSynchronize(stream);
-    if (error || failed) memset(&t->table, 0, sizeof t->table);
-    if (error) return macko_cuda_status(error, "looking for what stencils have in common", err);
+  int64_t bytes;
+  survey_limits beyond = {};
+  macko_status s = MACKO_OK;
+  parts_of(NULL, a.count, &bytes);
+  if (!t->memory) {
+    if ((s = macko_device_alloc(bytes, "the entries of stencils", &t->memory, err))) return s;
+    d->own_bytes += bytes;
   }
-  if (memcmp(&before, &t->table, sizeof before)) d->by_value++;
-  return MACKO_OK;
+  const survey v = parts_of(t->memory, a.count, &bytes);
+  t->places = v.places, t->masks = v.masks;
+  cudaError_t error = survey_stencils(a, v, d->m.value_type, stream);
+  if (!error) error = fetch_table(v, &t->table, &beyond, stream);
+  if (error) return macko_cuda_status(error, "looking for what stencils have in common", err);
+  /* Places of masks are numbers of 31 bits. */
+  const int own = beyond.blocks && !beyond.entries && a.count <= INT32_MAX / MACKO_SLICE_ROWS;
+  if (own) s = give_own_masks(d, a, v, t, &beyond, stream, err);
+  if (s || beyond.entries || (beyond.blocks && !own)) memset(&t->table, 0, sizeof t->table);
+  return s;
+}
+
+macko_status macko_prepare_stencils(macko_device_matrix *d, device_stencils *t, cudaStream_t stream, macko_error *err)
+{
+  const stencil_table before = t->table;
+  const uint32_t *masks = t->masks;
+  macko_status s = MACKO_OK;
+  memset(&t->table, 0, sizeof t->table);
+  if (macko_params_of(&d->m.plan)->slice.stencils > 0) s = make_table(d, t, stream, err);
+  if (memcmp(&before, &t->table, sizeof before) || masks != t->masks) d->by_value++;
+  return s;
 }

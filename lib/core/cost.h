@@ -99,7 +99,7 @@ typedef struct {
   double eccsr_masked_skip; /* run that a warp passes over */
   double eccsr_masked; /* more for an entry of a slice with masks */
   double eccsr_empty;  /* slot of such a slice that no entry fills */
-  double eccsr_rare;   /* more for an entry stored as a type that has no kernels for runs of known width */
+  double eccsr_rare;   /* more for an entry stored as a type that has no fast loops */
   double eccsr_single; /* share of the time of all these, but for the waits, that an f32 matrix takes */
   double eccsr_wide_single; /* the same where runs are of one width */
   double eccsr_hidden; /* `hidden` of its plans without masks (macko_plan in format.h) */
