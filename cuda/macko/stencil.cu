@@ -1,16 +1,18 @@
 /* Stencils of layout slice: no index and no value is read per entry, so that little but x and y moves. Where the matrix has few
  * different entries (stencil.cuh) a kernel is given them with its arguments; else all lanes of a warp read the same steps. */
+#include "core/warp.cuh"
 #include "macko/slice.cuh"
 
 /* ---- few entries ---- */
 
-/* This is the table as a kernel is given it: distances in bytes of a vector; a multiple of ROUND entries, those that are not there
- * with neither distance nor value. As they are arguments, instructions name them where they would name registers. */
-enum { TABLE_ENTRIES = (STENCIL_ENTRIES + STENCIL_ROUND - 1) / STENCIL_ROUND * STENCIL_ROUND };
-struct stencil_constants {
+/* This is the table as a kernel is given it, of up to 32 WORDS entries: distances in bytes of a vector; a multiple of ROUND
+ * entries, those that are not there with neither distance nor value. As they are arguments, instructions name them where they
+ * would name registers. */
+template <int WORDS> struct stencil_constants {
+  static constexpr int ENTRIES = (WORDS * WARP + STENCIL_ROUND - 1) / STENCIL_ROUND * STENCIL_ROUND;
   int count;
-  int64_t offset[TABLE_ENTRIES];
-  double value[TABLE_ENTRIES];
+  int64_t offset[ENTRIES];
+  double value[ENTRIES];
 };
 
 /* Expands to the instructions that set predicates p0 to p6 by the lowest bits of operand `mask`. Rounds are written as assembly:
@@ -62,12 +64,13 @@ static __device__ __forceinline__ double add_round(uint32_t mask, const double *
   return sum;
 }
 
-/* Multiplies by the stencils, a warp a slice; AT_ONCE for several groups. There is no loop over slices, out of which the compiler
- * would move more of the table than there are registers. One vector takes few of them, so that all warps that there can be fit. */
-template <int VECTOR, int GROUP, int AT_ONCE>
+/* Multiplies by the stencils, of at most 32 WORDS entries, a warp a slice; AT_ONCE for several groups. There is no loop over
+ * slices, out of which the compiler would move more of the table than there are registers. One vector takes few of them, so that
+ * all warps that there can be fit. */
+template <int VECTOR, int GROUP, int AT_ONCE, int WORDS>
 static __global__ void __launch_bounds__(THREADS, GROUP > 1 ? 5 : 16)
   few_entries_kernel(const stencil_place *places, const uint32_t *masks, int64_t count, int64_t nrows,
-                     const __grid_constant__ stencil_constants t, device_vectors all)
+                     const __grid_constant__ stencil_constants<WORDS> t, device_vectors all)
 {
   const device_vectors v = vectors_of_block<VECTOR, GROUP, AT_ONCE>(all);
   const int lane = threadIdx.x % MACKO_SLICE_ROWS;
@@ -75,20 +78,24 @@ static __global__ void __launch_bounds__(THREADS, GROUP > 1 ? 5 : 16)
   if (slice >= count) return;
   const int2 place = __ldg((const int2 *)places + slice);
   if (place.x == NO_STENCIL) return;
-  const uint32_t mask = __ldg(masks + place.x + lane);
+  uint32_t mask[WORDS + 1] = {}; /* the last is empty */
+#pragma unroll
+  for (int w = 0; w < WORDS; w++)
+    if (w == 0 || w * WARP < t.count) mask[w] = __ldg(masks + place.x + w * MACKO_SLICE_ROWS + lane);
   const int64_t row = (int64_t)place.y + lane;
   double sum[GROUP] = {};
 #pragma unroll
-  for (int k = 0; k < TABLE_ENTRIES; k += STENCIL_ROUND) {
+  for (int k = 0; k < WORDS * WARP; k += STENCIL_ROUND) {
     if (k >= t.count) break;
+    const uint32_t round = __funnelshift_r(mask[k / WARP], mask[k / WARP + 1], k % WARP);
 #pragma unroll
     for (int g = 0; g < GROUP; g++) {
       const char *x0 = (const char *)((const typename element<VECTOR>::type *)v.x + (g * v.ldx + row)), *at[STENCIL_ROUND];
       double x[STENCIL_ROUND];
 #pragma unroll
       for (int j = 0; j < STENCIL_ROUND; j++) at[j] = x0 + t.offset[k + j];
-      load_round<VECTOR>(mask >> k, at, x);
-      sum[g] = add_round(mask >> k, t.value + k, x, sum[g]);
+      load_round<VECTOR>(round, at, x);
+      sum[g] = add_round(round, t.value + k, x, sum[g]);
     }
   }
   if (row < nrows)
@@ -97,20 +104,20 @@ static __global__ void __launch_bounds__(THREADS, GROUP > 1 ? 5 : 16)
 }
 
 /* Gives the table for vectors of elements of so many bytes. */
-static stencil_constants constants_of(const stencil_table &t, int bytes)
+template <int WORDS> static stencil_constants<WORDS> constants_of(const stencil_table &t, int bytes)
 {
-  stencil_constants c = {t.count, {}, {}};
+  stencil_constants<WORDS> c = {t.count, {}, {}};
   for (int i = 0; i < t.count; i++) c.offset[i] = (int64_t)t.distance[i] * bytes, c.value[i] = t.value[i];
   return c;
 }
 
 /* Starts that kernel for v.count groups. */
-template <int VECTOR, int GROUP>
+template <int VECTOR, int GROUP, int WORDS>
 static cudaError_t start_few_entries(const slices &a, const device_stencils &t, const device_vectors &v, cudaStream_t stream)
 {
-  const auto kernel = v.count > 1 ? few_entries_kernel<VECTOR, GROUP, 1> : few_entries_kernel<VECTOR, GROUP, 0>;
+  const auto kernel = v.count > 1 ? few_entries_kernel<VECTOR, GROUP, 1, WORDS> : few_entries_kernel<VECTOR, GROUP, 0, WORDS>;
   return launch(kernel, dim3(blocks_for(a.count), v.count), THREADS, 0, stream, t.places, t.masks, a.count, a.nrows,
-                constants_of(t.table, (int)sizeof(typename element<VECTOR>::type)), v);
+                constants_of<WORDS>(t.table, (int)sizeof(typename element<VECTOR>::type)), v);
 }
 
 /* ---- many ---- */
@@ -160,13 +167,16 @@ static cudaError_t start_stencils(const slices &a, int type, const device_vector
   return launch(kernel, dim3(blocks_for(a.count), v.count), THREADS, 0, stream, a, type, v);
 }
 
-/* Starts the kernel that *d asks for: values have types that are known at run time but where all is f64. */
+/* Starts the kernel that *d asks for: values have types that are known at run time but where all is f64. More entries than a word
+ * has bits are for one vector at a time. */
 template <int VECTOR, int GROUP>
 static cudaError_t start_any(const slices &a, const macko_device_matrix *d, const device_vectors &v, cudaStream_t stream)
 {
   const device_stencils &t = ((const device_macko *)d->own)->stencils;
   const int type = d->m.value_type;
-  if (t.table.count) return start_few_entries<VECTOR, GROUP>(a, t, v, stream);
+  if constexpr (GROUP == 1)
+    if (t.table.count > WARP) return start_few_entries<VECTOR, 1, STENCIL_WORDS>(a, t, v, stream);
+  if (t.table.count) return start_few_entries<VECTOR, GROUP, 1>(a, t, v, stream);
   if (VECTOR == MACKO_F64 && type == MACKO_F64) return start_stencils<MACKO_F64, VECTOR, GROUP>(a, type, v, stream);
   return start_stencils<MACKO_ANY, VECTOR, GROUP>(a, type, v, stream);
 }
@@ -176,8 +186,9 @@ template <int VECTOR>
 static cudaError_t run_stencils(const slices &a, const macko_device_matrix *d, const macko_product *p, int grouped,
                                 cudaStream_t stream)
 {
+  const int count = ((const device_macko *)d->own)->stencils.table.count;
   return go_through(
-    p, grouped, MACKO_DEVICE_AT_ONCE,
+    p, grouped && count <= WARP, MACKO_DEVICE_AT_ONCE,
     [&](const device_vectors &v) { return start_any<VECTOR, MACKO_DEVICE_GROUP>(a, d, v, stream); },
     [&](const device_vectors &v) { return start_any<VECTOR, 1>(a, d, v, stream); });
 }

@@ -3,11 +3,13 @@
 #define MACKO_STENCIL_CUH
 
 #include "core/product.cuh"
+#include "macko/layout_bits.h"
 
-/* Where the stencils of a matrix have so few different entries, a bit of a lane's mask stands for each; a kernel takes ROUND of
- * them at a time, all of whose x it asks for before it adds the first. Slices of one block share masks, where a set of SETS places
- * has room for all blocks. */
-enum { STENCIL_ENTRIES = 32, STENCIL_ROUND = 7, STENCIL_SETS = 2048, NO_STENCIL = -1 };
+/* Where the stencils of a matrix have so few different entries, a bit of a lane's WORDS of masks stands for each; a kernel takes
+ * ROUND of them at a time, all of whose x it asks for before it adds the first. Slices of one block share masks, where a set of
+ * SETS places has room for all blocks. */
+enum { STENCIL_ENTRIES = MACKO_STENCIL_MAX_STEPS, STENCIL_WORDS = STENCIL_ENTRIES / 32, STENCIL_ROUND = 7, STENCIL_SETS = 2048,
+       NO_STENCIL = -1 };
 
 /* These are the entries by rising distance, then bits of their value; those from count on are zero. */
 struct stencil_table {
@@ -26,7 +28,9 @@ struct device_stencils {
   stencil_table table;         /* count is 0 where there are no stencils, or too many different entries */
   void *memory, *own_masks;    /* of all that follows; of masks where blocks are so many that each slice has its own, else NULL */
   const stencil_place *places; /* one a slice */
-  const uint32_t *masks;       /* 32 lanes' words side by side: bit e says that the lane has entry e of the table */
+  const uint32_t *masks;       /* 32 lanes' words side by side, those of the next 32 entries behind them: bit e of word w says that
+                                * the lane has entry 32 w + e of the table */
+  int own_words;               /* of masks of its own that a slice has room for */
 };
 
 /* Makes *t, zero before the first time, from the slices of *d, where they are stencils; it waits for the stream then. The memory is

@@ -18,7 +18,7 @@ struct survey_limits {
 /* This is a survey under way, in device memory. */
 struct survey {
   stencil_place *places;
-  uint32_t *masks;  /* while the table is made, of each place of the set a word for each entry: the lanes that have it */
+  uint32_t *masks;  /* of each place of the set; while the table is made, a word for each entry: the lanes that have it */
   uint32_t *blocks; /* a set of the blocks of stencils: where they begin in section "blocks", or EMPTY */
   uint32_t *steps;  /* of each of them */
   stencil_table *table;
@@ -48,7 +48,7 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) find_blocks_kernel(slic
   if (s.stencil) {
     const int at = find_block(v, s.block);
     if (at == NO_STENCIL) v.beyond->blocks = 1;
-    else v.steps[at] = s.steps, place.masks = at * MACKO_SLICE_ROWS;
+    else v.steps[at] = s.steps, place.masks = at * STENCIL_ENTRIES;
   }
   v.places[slice] = place;
 }
@@ -102,7 +102,7 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) table_kernel(slices a, 
       if (set >= v.sets || v.blocks[set] == EMPTY) continue;
       const int has = mine[i].distance == next.distance && mine[i].bits == next.bits;
       const uint4 step = has ? __ldg((const uint4 *)(a.blocks + v.blocks[set]) + at[i]) : make_uint4(0, 0, 0, 0);
-      v.masks[set * MACKO_SLICE_ROWS + count] = step.y, at[i] += has;
+      v.masks[set * STENCIL_ENTRIES + count] = step.y, at[i] += has;
       if (has) v.table->distance[count] = next.distance, v.table->value[count] = stencil_value<MACKO_ANY>(type, step);
     }
   }
@@ -120,36 +120,45 @@ static __device__ __forceinline__ uint32_t turn_words(uint32_t word)
   return mine;
 }
 
-/* Turns the masks of each place of the set, a warp each. */
+/* Turns the masks of each place of the set, a warp a word of a lane. */
 static __global__ void __launch_bounds__(SURVEY_THREADS) turn_masks_kernel(survey v)
 {
-  const int set = (int)(blockIdx.x * SURVEY_THREADS + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
-  if (set >= v.sets) return;
-  uint32_t *masks = v.masks + set * MACKO_SLICE_ROWS + lane;
+  const int word = (int)(blockIdx.x * SURVEY_THREADS + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
+  if (word >= v.sets * STENCIL_WORDS) return;
+  uint32_t *masks = v.masks + word * WARP + lane;
   *masks = turn_words(*masks);
 }
 
-/* Writes masks of its own for each slice, a warp each, from the table that the blocks in the set made; what that lacks counts as an
- * entry too many. Lane e looks for entry e of the table among the steps of the slice. */
-static __global__ void __launch_bounds__(SURVEY_THREADS) own_masks_kernel(slices a, survey v, int type, uint32_t *masks)
+/* Writes masks of so many words of its own for each slice, a warp each, from the table that the blocks in the set made; what that
+ * lacks counts as an entry too many. Lane e looks for entry e of the table, and for every 32nd behind it, among the steps. */
+static __global__ void __launch_bounds__(SURVEY_THREADS) own_masks_kernel(slices a, survey v, int type, uint32_t *masks, int words)
 {
   const int64_t slice = ((int64_t)blockIdx.x * SURVEY_THREADS + threadIdx.x) / WARP;
   const int lane = threadIdx.x % WARP;
   if (slice >= a.count) return;
   const macko_slice s = load_header(a.headers, slice);
   if (!s.stencil) return;
-  const int has = lane < v.table->count, distance = has ? v.table->distance[lane] : 0;
-  const uint64_t bits = has ? __double_as_longlong(v.table->value[lane]) : 0;
-  uint32_t word = 0;
-  for (int k = 0; k < (int)s.steps; k++) {
+  for (int k = 0, missing = 0; !missing && k < (int)s.steps; k++) {
     const uint4 step = __ldg((const uint4 *)(a.blocks + s.block) + k);
-    const uint64_t value = __double_as_longlong(stencil_value<MACKO_ANY>(type, step));
-    const int found = has && distance == (int)step.x && bits == value;
-    if (found) word = step.y;
-    if (!__any_sync(EVERY, found) && lane == 0) v.beyond->entries = 1;
+    const long long value = __double_as_longlong(stencil_value<MACKO_ANY>(type, step));
+    int found = 0;
+    for (int e = lane; e < v.table->count; e += WARP)
+      found |= v.table->distance[e] == (int)step.x && __double_as_longlong(v.table->value[e]) == value;
+    missing = !__any_sync(EVERY, found);
+    if (missing && lane == 0) v.beyond->entries = 1;
   }
-  masks[slice * MACKO_SLICE_ROWS + lane] = turn_words(word);
-  if (lane == 0) v.places[slice].masks = (int)(slice * MACKO_SLICE_ROWS);
+  const int first = (int)(slice * words * MACKO_SLICE_ROWS);
+  for (int w = 0; w < words; w++) {
+    const int e = w * WARP + lane, has = e < v.table->count;
+    uint32_t lanes = 0;
+    for (int k = 0; k < (int)s.steps; k++) {
+      const uint4 step = __ldg((const uint4 *)(a.blocks + s.block) + k);
+      const long long value = __double_as_longlong(stencil_value<MACKO_ANY>(type, step));
+      if (has && v.table->distance[e] == (int)step.x && __double_as_longlong(v.table->value[e]) == value) lanes = step.y;
+    }
+    masks[first + w * MACKO_SLICE_ROWS + lane] = turn_words(lanes);
+  }
+  if (lane == 0) v.places[slice].masks = first;
 }
 
 /* Gives the parts of so many bytes of memory for `count` slices; with memory NULL their number of bytes alone. */
@@ -161,7 +170,7 @@ static survey parts_of(void *memory, int64_t count, int64_t *bytes)
   v.table = (stencil_table *)at, at += sizeof *v.table;
   v.beyond = (survey_limits *)at, at += sizeof *v.beyond;
   v.places = (stencil_place *)at, at += count * sizeof *v.places;
-  v.masks = (uint32_t *)at, at += (int64_t)v.sets * MACKO_SLICE_ROWS * sizeof *v.masks;
+  v.masks = (uint32_t *)at, at += (int64_t)v.sets * STENCIL_ENTRIES * sizeof *v.masks;
   v.steps = (uint32_t *)at, at += (int64_t)v.sets * sizeof *v.steps;
   v.blocks = (uint32_t *)at, at += (int64_t)v.sets * sizeof *v.blocks;
   *bytes = at - (char *)memory;
@@ -172,13 +181,13 @@ static survey parts_of(void *memory, int64_t count, int64_t *bytes)
 static cudaError_t survey_stencils(const slices &a, const survey &v, int type, cudaStream_t stream)
 {
   const unsigned per_slice = (unsigned)((a.count + SURVEY_THREADS - 1) / SURVEY_THREADS);
-  const unsigned per_set = (unsigned)((v.sets * WARP + SURVEY_THREADS - 1) / SURVEY_THREADS);
+  const unsigned per_word = (unsigned)((v.sets * STENCIL_ENTRIES + SURVEY_THREADS - 1) / SURVEY_THREADS);
   cudaError_t error = cudaMemsetAsync(v.table, 0, sizeof *v.table + sizeof *v.beyond, stream);
-  if (!error) error = cudaMemsetAsync(v.masks, 0, (size_t)v.sets * MACKO_SLICE_ROWS * sizeof *v.masks, stream);
+  if (!error) error = cudaMemsetAsync(v.masks, 0, (size_t)v.sets * STENCIL_ENTRIES * sizeof *v.masks, stream);
   if (!error) error = cudaMemsetAsync(v.blocks, 0xff, (size_t)v.sets * sizeof *v.blocks, stream);
   if (!error) error = launch(find_blocks_kernel, per_slice, SURVEY_THREADS, 0, stream, a, v);
   if (!error) error = launch(table_kernel, 1, SURVEY_THREADS, 0, stream, a, v, type);
-  return error ? error : launch(turn_masks_kernel, per_set, SURVEY_THREADS, 0, stream, v);
+  return error ? error : launch(turn_masks_kernel, per_word, SURVEY_THREADS, 0, stream, v);
 }
 
 /* Waits for the table and for what is beyond limits. */
@@ -189,19 +198,23 @@ static cudaError_t fetch_table(const survey &v, stencil_table *table, survey_lim
   return error ? error : cudaStreamSynchronize(stream);
 }
 
-/* Gives each slice masks of its own, for which memory is taken once. */
+/* Gives each slice masks of its own, for which memory is taken once; entries count as too many where it has no room then. */
 static macko_status give_own_masks(macko_device_matrix *d, const slices &a, const survey &v, device_stencils *t,
                                    survey_limits *beyond, cudaStream_t stream, macko_error *err)
 {
-  const int64_t bytes = a.count * MACKO_SLICE_ROWS * (int64_t)sizeof *t->masks;
+  const int words = (t->table.count + WARP - 1) / WARP;
+  const int64_t bytes = a.count * words * MACKO_SLICE_ROWS * (int64_t)sizeof *t->masks;
   const unsigned blocks = (unsigned)((a.count * WARP + SURVEY_THREADS - 1) / SURVEY_THREADS);
+  beyond->entries = a.count > INT32_MAX / (words * MACKO_SLICE_ROWS) || (t->own_masks && words > t->own_words);
+  if (beyond->entries) return MACKO_OK;
   if (!t->own_masks) {
     macko_status s = macko_device_alloc(bytes, "the masks of stencils", &t->own_masks, err);
     if (s) return s;
-    d->own_bytes += bytes;
+    d->own_bytes += bytes, t->own_words = words;
   }
   t->masks = (const uint32_t *)t->own_masks;
-  cudaError_t error = launch(own_masks_kernel, blocks, SURVEY_THREADS, 0, stream, a, v, d->m.value_type, (uint32_t *)t->own_masks);
+  cudaError_t error = launch(own_masks_kernel, blocks, SURVEY_THREADS, 0, stream, a, v, d->m.value_type, (uint32_t *)t->own_masks,
+                             words);
   if (!error) error = fetch_table(v, &t->table, beyond, stream);
   return macko_cuda_status(error, "looking for the masks of stencils", err);
 }
@@ -223,10 +236,10 @@ static macko_status make_table(macko_device_matrix *d, device_stencils *t, cudaS
   cudaError_t error = survey_stencils(a, v, d->m.value_type, stream);
   if (!error) error = fetch_table(v, &t->table, &beyond, stream);
   if (error) return macko_cuda_status(error, "looking for what stencils have in common", err);
-  /* Places of masks are numbers of 31 bits. */
-  const int own = beyond.blocks && !beyond.entries && a.count <= INT32_MAX / MACKO_SLICE_ROWS;
-  if (own) s = give_own_masks(d, a, v, t, &beyond, stream, err);
-  if (s || beyond.entries || (beyond.blocks && !own)) memset(&t->table, 0, sizeof t->table);
+  /* All slices go through the whole table, also where each has but a few of its entries. */
+  if (t->table.count > WARP && t->table.count > 2 * ((const device_macko *)d->own)->longest) beyond.entries = 1;
+  if (beyond.blocks && !beyond.entries) s = give_own_masks(d, a, v, t, &beyond, stream, err);
+  if (s || beyond.entries) memset(&t->table, 0, sizeof t->table);
   return s;
 }
 
