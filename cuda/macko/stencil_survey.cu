@@ -10,7 +10,7 @@ enum { SURVEY_THREADS = 1024, PROBES = 64 };
 static const uint32_t EMPTY = 0xffffffffu;
 
 /* What a survey finds besides the table: 1 for more blocks than the set holds, so that each slice gets masks of its own, and for
- * more entries than the table holds, so that there is none. */
+ * more entries than the table holds, or blocks that slices share in part, so that there is none. */
 struct survey_limits {
   int blocks, entries;
 };
@@ -20,7 +20,7 @@ struct survey {
   stencil_place *places;
   uint32_t *masks;  /* of each place of the set; while the table is made, a word for each entry: the lanes that have it */
   uint32_t *blocks; /* a set of the blocks of stencils: where they begin in section "blocks", or EMPTY */
-  uint32_t *steps;  /* of each of them */
+  uint32_t *steps;  /* of each of them, or EMPTY */
   stencil_table *table;
   survey_limits *beyond;
   int sets;         /* places of the set, a power of two */
@@ -38,6 +38,15 @@ static __device__ int find_block(const survey &v, uint32_t block)
   return NO_STENCIL;
 }
 
+/* Says whether a place of the set has so many steps, which the first who asks decides: stencils of one block that have different
+ * numbers of its steps, as only files of others may hold, have no masks in common. */
+static __device__ bool has_steps(const survey &v, int at, uint32_t steps)
+{
+  uint32_t there = *(volatile uint32_t *)(v.steps + at);
+  if (there == EMPTY) there = atomicCAS(v.steps + at, EMPTY, steps);
+  return there == EMPTY || there == steps;
+}
+
 /* Writes the place of each slice, a thread a slice, and makes the set of their blocks. */
 static __global__ void __launch_bounds__(SURVEY_THREADS) find_blocks_kernel(slices a, survey v)
 {
@@ -48,7 +57,8 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) find_blocks_kernel(slic
   if (s.stencil) {
     const int at = find_block(v, s.block);
     if (at == NO_STENCIL) v.beyond->blocks = 1;
-    else v.steps[at] = s.steps, place.masks = at * STENCIL_ENTRIES;
+    else if (has_steps(v, at, s.steps)) place.masks = at * STENCIL_ENTRIES;
+    else v.beyond->entries = 1;
   }
   v.places[slice] = place;
 }
@@ -184,6 +194,7 @@ static cudaError_t survey_stencils(const slices &a, const survey &v, int type, c
   const unsigned per_word = (unsigned)((v.sets * STENCIL_ENTRIES + SURVEY_THREADS - 1) / SURVEY_THREADS);
   cudaError_t error = cudaMemsetAsync(v.table, 0, sizeof *v.table + sizeof *v.beyond, stream);
   if (!error) error = cudaMemsetAsync(v.masks, 0, (size_t)v.sets * STENCIL_ENTRIES * sizeof *v.masks, stream);
+  if (!error) error = cudaMemsetAsync(v.steps, 0xff, (size_t)v.sets * sizeof *v.steps, stream);
   if (!error) error = cudaMemsetAsync(v.blocks, 0xff, (size_t)v.sets * sizeof *v.blocks, stream);
   if (!error) error = launch(find_blocks_kernel, per_slice, SURVEY_THREADS, 0, stream, a, v);
   if (!error) error = launch(table_kernel, 1, SURVEY_THREADS, 0, stream, a, v, type);
@@ -238,7 +249,7 @@ static macko_status make_table(macko_device_matrix *d, device_stencils *t, cudaS
   if (error) return macko_cuda_status(error, "looking for what stencils have in common", err);
   /* All slices go through the whole table, also where each has but a few of its entries. */
   if (t->table.count > WARP && t->table.count > 2 * ((const device_macko *)d->own)->longest) beyond.entries = 1;
-  if (beyond.blocks && !beyond.entries) s = give_own_masks(d, a, v, t, &beyond, stream, err);
+  if (beyond.blocks && !beyond.entries && t->table.count) s = give_own_masks(d, a, v, t, &beyond, stream, err);
   if (s || beyond.entries) memset(&t->table, 0, sizeof t->table);
   return s;
 }
