@@ -71,8 +71,9 @@ int macko_device_has_transpose(const macko_device_matrix *device);
 /* Takes the values of *matrix after a macko_refresh; the transpose, if there is one, is built anew. Multiplies queued earlier
  * on the same stream still see the old values. Graphs captured before must be captured again if kernels get other arguments,
  * which happens when the value codec changed, where values are coded (format dtans), where layout paper pads with something else
- * and where stencils got other values; *moved (may be NULL) says so. Errors: as macko_device_upload; INVALID_MATRIX where *matrix has another pattern or type;
- * INVALID_ARGUMENT where *device is not on the current GPU; the old values and the old transpose stay then. */
+ * and where stencils got other values; *moved (may be NULL) says so. Errors: as macko_device_upload; INVALID_MATRIX where *matrix
+ * has another pattern or type; INVALID_ARGUMENT where *device is not on the current GPU; the old values and the old transpose stay
+ * then. */
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
                                   macko_error *err);
 

@@ -33,8 +33,8 @@ static void set_time(const macko_options *options, const macko_csr *a, const mac
 }
 
 /* Says whether entries stored as a type have fast loops with vectors of the matrix's: on a GPU those for runs of known width, on a
- * CPU those of numbers that need no look-up and no unpacking. Others take several times as long (27-point:24:5:f32 by bytes on a GPU
- * 55 us, slices 17; 27-point:16:3:drop10 by bytes on a CPU 386 us, f64 147). */
+ * CPU those of numbers that need no look-up and no unpacking. Others take several times as long (27-point:24:5:f32 by bytes on a
+ * GPU 55 us, slices 17; 27-point:16:3:drop10 by bytes on a CPU 386 us, f64 147). */
 static int is_fast(const macko_options *options, macko_type stored, macko_type vector)
 {
   return options->target == MACKO_TARGET_GPU ? macko_eccsr_has_widths(stored, vector) : stored == MACKO_F64 || stored == MACKO_F32;
