@@ -20,7 +20,7 @@ typedef struct bench_contender {
   char name[48], detail[512]; /* as in bench_result */
 } bench_contender;
 
-enum { BENCH_PEERS = 12 };
+enum { BENCH_PEERS = 14 };
 
 /* Opens peer 0 .. BENCH_PEERS - 1 for *csr (32-bit indices) with k vectors x and y in device memory; run is NULL if that peer
  * cannot take this matrix or several vectors, with the reason in detail. Errors: OUT_OF_MEMORY, DEVICE. */

@@ -1,7 +1,7 @@
 /* What macko-bench compares with on a GPU: cuSPARSE's CSR (both algorithms, with and without its preprocessing; f64 matrices also
- * with values in f32), COO, sliced ELL (32 rows) and, where there are blocks, BSR, and cuBLAS on the dense matrix, as a matrix of
- * one column and as a vector, and PETSc's types. Of several vectors, which follow each other as columns, there are those that
- * cuSPARSE's SpMM, cuBLAS's gemm and PETSc take. What a peer prepares is not in its times. */
+ * with values in f32; with SpMVOp where this cuSPARSE has it), COO, sliced ELL (32 rows) and, where there are blocks, BSR, and
+ * cuBLAS on the dense matrix, as a matrix of one column and as a vector, and PETSc's types. Of several vectors, which follow each
+ * other as columns, there are those that cuSPARSE's SpMM, cuBLAS's gemm and PETSc take. What a peer prepares is not in its times. */
 #include "bench/peers.h"
 
 #include <assert.h>
@@ -71,6 +71,7 @@ static void close_peer(bench_contender *c)
 {
   peer *p = c->own;
   if (!p) return;
+  peer_close_op(p);
   if (p->matrix) cusparseDestroySpMat(p->matrix);
   if (p->x) cusparseDestroyDnVec(p->x);
   if (p->y) cusparseDestroyDnVec(p->y);
@@ -163,11 +164,11 @@ static macko_status open_library(const library_peer *kind, const macko_csr *a, i
               .nrows = a->nrows, .ncols = a->ncols};
   macko_status s = peer_sparse(cusparseCreate(&p->sparse), "starting cuSPARSE", err);
   if (!s) s = kind->make(p, a, c, err);
-  return !s && p->matrix ? prepare(p, c, err) : s;
+  return !s && p->matrix && !p->op ? prepare(p, c, err) : s;
 }
 
-/* A peer that takes the matrix has a run when this returns: cuBLAS's set it themselves, those of cuSPARSE are prepared. Algorithms
- * are of one vector and of several, where there is one. */
+/* A peer that takes the matrix has a run when this returns: those of cuBLAS and of SpMVOp set it themselves, the others of cuSPARSE
+ * are prepared. Algorithms are of one vector and of several, where there is one. */
 macko_status bench_open_peer(int number, const macko_csr *a, int k, void *x, void *y, bench_contender *c, macko_error *err)
 {
   static const library_peer peers[] = {{"cusparse-csr1", CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG1, 1, peer_csr},
@@ -178,6 +179,8 @@ macko_status bench_open_peer(int number, const macko_csr *a, int k, void *x, voi
                                        {"cusparse-sell", CUSPARSE_SPMV_SELL_ALG1, NONE, 1, peer_sell},
                                        {"cusparse-bsr", CUSPARSE_SPMV_BSR_ALG1, CUSPARSE_SPMM_BSR_ALG1, 1, peer_bsr},
                                        {"cusparse-csr1-f32", CUSPARSE_SPMV_CSR_ALG1, NONE, 1, peer_csr_f32},
+                                       {"cusparse-op1", CUSPARSE_SPMV_ALG_DEFAULT, NONE, 0, peer_op1},
+                                       {"cusparse-op2", CUSPARSE_SPMV_ALG_DEFAULT, NONE, 0, peer_op2},
                                        {"cublas-gemm", CUSPARSE_SPMV_ALG_DEFAULT, CUSPARSE_SPMM_ALG_DEFAULT, 0, peer_dense},
                                        {"cublas-gemv", CUSPARSE_SPMV_ALG_DEFAULT, NONE, 0, peer_dense_vector}};
   static const char *const petsc[] = {"seqaijcusparse", "seqsellcuda"};

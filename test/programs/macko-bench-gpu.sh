@@ -9,10 +9,12 @@ status=0
 $bench --device gpu --repeat 5 --encodings auto --json "$dir/g.json" 27-point:20 tetra:12:3 pruned:256x256:50 >"$dir/text" 2>&1 || status=$?
 [ $status = 77 ] && { echo "SKIP: $(tail -n 1 "$dir/text")"; exit 77; }
 [ $status = 0 ] || fail "exit status $status on a GPU"
-python3 - "$dir/g.json" <<'END' || fail "results of a GPU"
+python3 - "$dir/g.json" "$dir/text" <<'END' || fail "results of a GPU"
 import json, sys
 forms = {(r["matrix"], r["form"]) for r in json.load(open(sys.argv[1]))["results"] if r["us"] > 0 and r["warm_us"] > 0}
 for form in "csr1 csr1-plain csr2 csr2-plain csr1-f32 coo sell".split(): assert ("27-point:20", "cusparse-" + form) in forms, form
+for form in ("cusparse-op1", "cusparse-op2"):
+  assert ("27-point:20", form) in forms or form + " left out: in cuSPARSE 12.8 and later" in open(sys.argv[2]).read(), form
 assert ("tetra:12:3", "cusparse-bsr") in forms, "bsr"
 for form in "cublas-gemm cublas-gemv cusparse-csr1 auto".split(): assert ("pruned:256x256:50", form) in forms, form
 END
