@@ -5,12 +5,16 @@
 
 #include <string.h>
 
-/* Threads of the kernels here; blocks that are asked about before a place in the set is given up; no block begins at EMPTY. */
+/* Threads of the kernels here; places that are looked at before room in the set is given up. */
 enum { SURVEY_THREADS = 1024, PROBES = 64 };
-static const uint32_t EMPTY = 0xffffffffu;
+
+/* This is a block as the set of them has it: its number of steps, which files of others may have different of slices that begin at
+ * the same one, above where it begins in section "blocks". None is EMPTY. */
+typedef unsigned long long block_key;
+static const block_key EMPTY = ~0ull;
 
 /* What a survey finds besides the table: 1 for more blocks than the set holds, so that each slice gets masks of its own, and for
- * more entries than the table holds, or blocks that slices share in part, so that there is none. */
+ * more entries than the table holds, so that there is none. */
 struct survey_limits {
   int blocks, entries;
 };
@@ -18,33 +22,23 @@ struct survey_limits {
 /* This is a survey under way, in device memory. */
 struct survey {
   stencil_place *places;
-  uint32_t *masks;  /* of each place of the set; while the table is made, a word for each entry: the lanes that have it */
-  uint32_t *blocks; /* a set of the blocks of stencils: where they begin in section "blocks", or EMPTY */
-  uint32_t *steps;  /* of each of them, or EMPTY */
+  uint32_t *masks;   /* of each place of the set; while the table is made, a word for each entry: the lanes that have it */
+  block_key *blocks; /* the set of the blocks of stencils, each of them or EMPTY */
   stencil_table *table;
   survey_limits *beyond;
-  int sets;         /* places of the set, a power of two */
+  int sets;          /* places of the set, a power of two */
 };
 
 /* Finds the place of a block in the set, and puts it there if it is new; NO_STENCIL if it has no room. */
-static __device__ int find_block(const survey &v, uint32_t block)
+static __device__ int find_block(const survey &v, block_key block)
 {
-  unsigned place = block * 2654435769u >> 12;
+  unsigned place = (unsigned)(block * 0x9e3779b97f4a7c15ull >> 32);
   for (int i = 0; i < PROBES; i++, place++) {
-    uint32_t *at = v.blocks + (place & (v.sets - 1)), there = *(volatile uint32_t *)at;
+    block_key *at = v.blocks + (place & (v.sets - 1)), there = *(volatile block_key *)at;
     if (there == EMPTY) there = atomicCAS(at, EMPTY, block);
     if (there == EMPTY || there == block) return (int)(place & (v.sets - 1));
   }
   return NO_STENCIL;
-}
-
-/* Says whether a place of the set has so many steps, which the first who asks decides: stencils of one block that have different
- * numbers of its steps, as only files of others may hold, have no masks in common. */
-static __device__ bool has_steps(const survey &v, int at, uint32_t steps)
-{
-  uint32_t there = *(volatile uint32_t *)(v.steps + at);
-  if (there == EMPTY) there = atomicCAS(v.steps + at, EMPTY, steps);
-  return there == EMPTY || there == steps;
 }
 
 /* Writes the place of each slice, a thread a slice, and makes the set of their blocks. */
@@ -55,10 +49,9 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) find_blocks_kernel(slic
   const macko_slice s = load_header(a.headers, slice);
   stencil_place place = {NO_STENCIL, s.base};
   if (s.stencil) {
-    const int at = find_block(v, s.block);
+    const int at = find_block(v, (block_key)s.steps << 32 | s.block);
     if (at == NO_STENCIL) v.beyond->blocks = 1;
-    else if (has_steps(v, at, s.steps)) place.masks = at * STENCIL_ENTRIES;
-    else v.beyond->entries = 1;
+    else place.masks = at * STENCIL_ENTRIES;
   }
   v.places[slice] = place;
 }
@@ -92,8 +85,8 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) table_kernel(slices a, 
     __syncthreads();
     for (int i = 0; i < EACH; i++) {
       const int set = i * SURVEY_THREADS + (int)threadIdx.x;
-      const int there = set < v.sets && v.blocks[set] != EMPTY && at[i] < v.steps[set];
-      mine[i] = there ? entry_of(__ldg((const uint4 *)(a.blocks + v.blocks[set]) + at[i])) : none;
+      const int there = set < v.sets && v.blocks[set] != EMPTY && at[i] < v.blocks[set] >> 32;
+      mine[i] = there ? entry_of(__ldg((const uint4 *)(a.blocks + (uint32_t)v.blocks[set]) + at[i])) : none;
       if (comes_before(mine[i], first)) first = mine[i];
     }
     if (first.distance != none.distance) atomicMin(&distance, first.distance);
@@ -111,7 +104,7 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) table_kernel(slices a, 
       const int set = i * SURVEY_THREADS + (int)threadIdx.x;
       if (set >= v.sets || v.blocks[set] == EMPTY) continue;
       const int has = mine[i].distance == next.distance && mine[i].bits == next.bits;
-      const uint4 step = has ? __ldg((const uint4 *)(a.blocks + v.blocks[set]) + at[i]) : make_uint4(0, 0, 0, 0);
+      const uint4 step = has ? __ldg((const uint4 *)(a.blocks + (uint32_t)v.blocks[set]) + at[i]) : make_uint4(0, 0, 0, 0);
       v.masks[set * STENCIL_ENTRIES + count] = step.y, at[i] += has;
       if (has) v.table->distance[count] = next.distance, v.table->value[count] = stencil_value<MACKO_ANY>(type, step);
     }
@@ -140,7 +133,7 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) turn_masks_kernel(surve
 }
 
 /* Writes masks of so many words of its own for each slice, a warp each, from the table that the blocks in the set made; what that
- * lacks counts as an entry too many. Lane e looks for entry e of the table, and for every 32nd behind it, among the steps. */
+ * lacks counts as an entry too many. Each lane compares a step with entry `lane` of the table, and with every 32nd behind it. */
 static __global__ void __launch_bounds__(SURVEY_THREADS) own_masks_kernel(slices a, survey v, int type, uint32_t *masks, int words)
 {
   const int64_t slice = ((int64_t)blockIdx.x * SURVEY_THREADS + threadIdx.x) / WARP;
@@ -148,26 +141,23 @@ static __global__ void __launch_bounds__(SURVEY_THREADS) own_masks_kernel(slices
   if (slice >= a.count) return;
   const macko_slice s = load_header(a.headers, slice);
   if (!s.stencil) return;
-  for (int k = 0, missing = 0; !missing && k < (int)s.steps; k++) {
+  uint32_t lanes[STENCIL_WORDS] = {};
+  for (int k = 0; k < (int)s.steps; k++) {
     const uint4 step = __ldg((const uint4 *)(a.blocks + s.block) + k);
     const long long value = __double_as_longlong(stencil_value<MACKO_ANY>(type, step));
     int found = 0;
-    for (int e = lane; e < v.table->count; e += WARP)
-      found |= v.table->distance[e] == (int)step.x && __double_as_longlong(v.table->value[e]) == value;
-    missing = !__any_sync(EVERY, found);
-    if (missing && lane == 0) v.beyond->entries = 1;
+#pragma unroll
+    for (int w = 0; w < STENCIL_WORDS; w++) {
+      const int e = w * WARP + lane;
+      if (e >= v.table->count || v.table->distance[e] != (int)step.x || __double_as_longlong(v.table->value[e]) != value) continue;
+      lanes[w] = step.y, found = 1;
+    }
+    if (!__any_sync(EVERY, found) && lane == 0) v.beyond->entries = 1;
   }
   const int first = (int)(slice * words * MACKO_SLICE_ROWS);
-  for (int w = 0; w < words; w++) {
-    const int e = w * WARP + lane, has = e < v.table->count;
-    uint32_t lanes = 0;
-    for (int k = 0; k < (int)s.steps; k++) {
-      const uint4 step = __ldg((const uint4 *)(a.blocks + s.block) + k);
-      const long long value = __double_as_longlong(stencil_value<MACKO_ANY>(type, step));
-      if (has && v.table->distance[e] == (int)step.x && __double_as_longlong(v.table->value[e]) == value) lanes = step.y;
-    }
-    masks[first + w * MACKO_SLICE_ROWS + lane] = turn_words(lanes);
-  }
+#pragma unroll
+  for (int w = 0; w < STENCIL_WORDS; w++)
+    if (w < words) masks[first + w * MACKO_SLICE_ROWS + lane] = turn_words(lanes[w]);
   if (lane == 0) v.places[slice].masks = first;
 }
 
@@ -179,10 +169,9 @@ static survey parts_of(void *memory, int64_t count, int64_t *bytes)
   for (v.sets = WARP; v.sets < STENCIL_SETS && v.sets < 2 * count; v.sets *= 2) {}
   v.table = (stencil_table *)at, at += sizeof *v.table;
   v.beyond = (survey_limits *)at, at += sizeof *v.beyond;
+  v.blocks = (block_key *)at, at += (int64_t)v.sets * sizeof *v.blocks;
   v.places = (stencil_place *)at, at += count * sizeof *v.places;
   v.masks = (uint32_t *)at, at += (int64_t)v.sets * STENCIL_ENTRIES * sizeof *v.masks;
-  v.steps = (uint32_t *)at, at += (int64_t)v.sets * sizeof *v.steps;
-  v.blocks = (uint32_t *)at, at += (int64_t)v.sets * sizeof *v.blocks;
   *bytes = at - (char *)memory;
   return v;
 }
@@ -194,18 +183,16 @@ static cudaError_t survey_stencils(const slices &a, const survey &v, int type, c
   const unsigned per_word = (unsigned)((v.sets * STENCIL_ENTRIES + SURVEY_THREADS - 1) / SURVEY_THREADS);
   cudaError_t error = cudaMemsetAsync(v.table, 0, sizeof *v.table + sizeof *v.beyond, stream);
   if (!error) error = cudaMemsetAsync(v.masks, 0, (size_t)v.sets * STENCIL_ENTRIES * sizeof *v.masks, stream);
-  if (!error) error = cudaMemsetAsync(v.steps, 0xff, (size_t)v.sets * sizeof *v.steps, stream);
   if (!error) error = cudaMemsetAsync(v.blocks, 0xff, (size_t)v.sets * sizeof *v.blocks, stream);
   if (!error) error = launch(find_blocks_kernel, per_slice, SURVEY_THREADS, 0, stream, a, v);
   if (!error) error = launch(table_kernel, 1, SURVEY_THREADS, 0, stream, a, v, type);
   return error ? error : launch(turn_masks_kernel, per_word, SURVEY_THREADS, 0, stream, v);
 }
 
-/* Waits for the table and for what is beyond limits. */
-static cudaError_t fetch_table(const survey &v, stencil_table *table, survey_limits *beyond, cudaStream_t stream)
+/* Waits for what is beyond limits. */
+static cudaError_t fetch_limits(const survey &v, survey_limits *beyond, cudaStream_t stream)
 {
-  cudaError_t error = cudaMemcpyAsync(table, v.table, sizeof *table, cudaMemcpyDeviceToHost, stream);
-  if (!error) error = cudaMemcpyAsync(beyond, v.beyond, sizeof *beyond, cudaMemcpyDeviceToHost, stream);
+  cudaError_t error = cudaMemcpyAsync(beyond, v.beyond, sizeof *beyond, cudaMemcpyDeviceToHost, stream);
   return error ? error : cudaStreamSynchronize(stream);
 }
 
@@ -226,7 +213,7 @@ static macko_status give_own_masks(macko_device_matrix *d, const slices &a, cons
   t->masks = (const uint32_t *)t->own_masks;
   cudaError_t error = launch(own_masks_kernel, blocks, SURVEY_THREADS, 0, stream, a, v, d->m.value_type, (uint32_t *)t->own_masks,
                              words);
-  if (!error) error = fetch_table(v, &t->table, beyond, stream);
+  if (!error) error = fetch_limits(v, beyond, stream);
   return macko_cuda_status(error, "looking for the masks of stencils", err);
 }
 
@@ -245,7 +232,8 @@ static macko_status make_table(macko_device_matrix *d, device_stencils *t, cudaS
   const survey v = parts_of(t->memory, a.count, &bytes);
   t->places = v.places, t->masks = v.masks;
   cudaError_t error = survey_stencils(a, v, d->m.value_type, stream);
-  if (!error) error = fetch_table(v, &t->table, &beyond, stream);
+  if (!error) error = cudaMemcpyAsync(&t->table, v.table, sizeof t->table, cudaMemcpyDeviceToHost, stream);
+  if (!error) error = fetch_limits(v, &beyond, stream);
   if (error) return macko_cuda_status(error, "looking for what stencils have in common", err);
   /* All slices go through the whole table, also where each has but a few of its entries. */
   if (t->table.count > WARP && t->table.count > 2 * ((const device_macko *)d->own)->longest) beyond.entries = 1;

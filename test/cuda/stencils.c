@@ -2,6 +2,7 @@
  * numbers are small integers, so that every sum is exact and compares as it is. */
 #include "conformance.h"
 #include "core/convert.h"
+#include "macko/layout_bits.h"
 #include "macko/params.h"
 
 #include <cuda_runtime.h>
@@ -120,7 +121,57 @@ START_TEST(stencils_multiply)
 }
 END_TEST
 
+/* Gives the words of a section. */
+static uint32_t *words(const macko_matrix *m, const char *name)
+{
+  int i = 0;
+  while (i < m->nsections && strcmp(m->sections[i].name, name)) i++;
+  ck_assert_int_lt(i, m->nsections);
+  return m->sections[i].data;
+}
+
+/* Takes the last step from every third slice of a matrix that is encoded, whose block begins like that of others from then on, as
+ * files of others may have it, and the entries from the matrix that products are compared with. */
+static void shorten(macko_matrix *m, test_matrix *a)
+{
+  uint32_t *headers = words(m, "slices");
+  const uint32_t *blocks = words(m, "blocks");
+  for (int64_t slice = 0; slice < (N + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS; slice += 3) {
+    macko_slice s = macko_slice_at(headers, slice);
+    if (!s.stencil || s.steps < 2) continue;
+    const macko_stencil_step last = macko_stencil_at(&s, blocks, --s.steps);
+    macko_put_slice(&s, headers + slice * MACKO_SLICE_WORDS);
+    for (int64_t i = s.base; i < N && i < s.base + MACKO_SLICE_ROWS; i++)
+      for (int64_t p = a->row_ptr[i]; p < a->row_ptr[i + 1]; p++)
+        if (a->cols[p] == i + last.distance) a->exact[p] = 0;
+  }
+}
+
+START_TEST(stencils_share_steps)
+{
+  static const int entries[] = {3, MOST};
+  const kind k = _i / 2 ? EACH_ITS_OWN : ALIKE;
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_device_matrix *d = NULL;
+  macko_error err = {0};
+  test_matrix a = make(k, entries[_i % 2], MACKO_F64);
+  const macko_csr csr = test_view(&a);
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = MACKO_VALUES_RAW;
+  ck_assert_msg(!macko_encode(&csr, &o, &m, &err), "%s", err.text);
+  shorten(m, &a);
+  ck_assert_msg(!macko_device_upload(m, NULL, &d, &err), "%s", err.text);
+  compare(&a, d, MACKO_F64, k ? "shared steps, blocks of their own" : "shared steps");
+  macko_device_destroy(&d);
+  macko_destroy(&m);
+  test_free(&a);
+}
+END_TEST
+
 void add_stencil_cases(Suite *suite)
 {
-  tcase_add_loop_test(add_case(suite, "stencils", 0), stencils_multiply, 0, 4 * KINDS);
+  TCase *tc = add_case(suite, "stencils", 0);
+  tcase_add_loop_test(tc, stencils_multiply, 0, 4 * KINDS);
+  tcase_add_loop_test(tc, stencils_share_steps, 0, 4);
 }
