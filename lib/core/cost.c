@@ -87,6 +87,7 @@ void macko_know_gpu(double memory, double work)
   gpu_cost.byte = macko_h200_cost.byte * h200_memory / memory;
   gpu_cost.launch = macko_h200_cost.launch, gpu_cost.eccsr_hidden = macko_h200_cost.eccsr_hidden;
   gpu_cost.step_ahead = macko_h200_cost.step_ahead, gpu_cost.last_wave = macko_h200_cost.last_wave;
+  gpu_cost.step_bytes = macko_h200_cost.step_bytes, gpu_cost.step_bytes_single = macko_h200_cost.step_bytes_single;
   gpu_cost.worth = macko_h200_cost.worth;
   __atomic_store_n(&gpu_known, KNOWN, __ATOMIC_RELEASE);
 }

@@ -58,7 +58,12 @@ typedef struct {
   double step_alone;   /* more by the share of the warps that a GPU has room for and that are not there */
   double step_gap;     /* more for each byte of gaps that a slot has in the mean: they are loaded before x */
   double step_listed;  /* more where columns are in a list, by the share of such slots */
-  double step_ahead;   /* share of these two that one warp a slice spares where values are narrower than f64: they load ahead */
+  double step_uneven, step_uneven_single; /* instead of all these, where it is more, for a step beyond twice the mean, of f64 and
+                                           * of other matrices: few slices are left then, behind whose work waits could hide */
+  double step_bytes, step_bytes_single; /* share of the wait for the longest slice that is left where values are stored in 8 bits,
+                                         * of which a lane takes more at once */
+  double step_ahead;   /* share of step_gap and step_listed that one warp a slice spares where values are narrower than f64: they
+                        * load ahead */
   double last_wave;    /* share of the wait for the longest slice that comes again, by what the last wave of warps leaves empty */
   double row_wide, row_single, row_narrow; /* entry of layout row, of a matrix of 8, 4, and 2 bytes; on a GPU, slot of its chunks */
   double row_row;      /* row of layout row */
@@ -173,7 +178,8 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
   const double bytes = (double)plan->bytes + element * ((double)a->ncols + 2 * (double)a->nrows);
   if (options->target == MACKO_TARGET_GPU) {
     const double streamed = (double)plan->bytes * c->byte;
-    plan->time = c->launch + plan->work + streamed - plan->hidden * (plan->work < streamed ? plan->work : streamed);
+    plan->time = c->launch + plan->work + plan->waits + streamed -
+                 plan->hidden * (plan->work < streamed ? plan->work : streamed);
     return;
   }
   const macko_caches caches = macko_machine_caches();
@@ -183,12 +189,16 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
   plan->time = (moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8) + plan->waits;
 }
 
+/* So many values of a dictionary fit into the first-level cache of a GPU. */
+enum { MACKO_CACHED_TABLE = 32768 };
+
 /* Gives the nanoseconds that a slot takes more because its value is stored as type `stored`, with `table` values in the
- * dictionary if it is a code. */
+ * dictionary if it is a code. On a GPU a larger one than fits into the first-level cache is asked for sectors, as x is. */
 static inline double macko_codec_cost(const macko_cost *c, macko_type stored, int64_t table)
 {
   if (stored == MACKO_U8) return table <= 8 ? c->few_codes : c->byte_codes; /* 8 doubles stay in a register */
-  if (stored == MACKO_U16) return c->half_codes;
+  if (stored == MACKO_U16)
+    return c->half_codes + (table > MACKO_CACHED_TABLE ? c->sector * (1 - (double)MACKO_CACHED_TABLE / (double)table) : 0);
   if (stored == MACKO_I8) return c->integers;
   return stored == MACKO_F16 || stored == MACKO_BF16 ? c->halves : 0;
 }

@@ -60,7 +60,7 @@ typedef struct {
   double csr_time;                 /* time of a product in format csr, values as they are, which that sets; 0: not known */
   double drag;                     /* on a CPU its bytes take longer than those of a plain stream, by this share */
   int64_t scattered;               /* rows of y that are not beside the one before; work has what they take in a cache */
-  double waits;                    /* on a CPU nanoseconds that nothing else goes on in, on top of both */
+  double waits;                    /* nanoseconds that nothing else goes on in, on top of both */
   double anywhere; /* on a CPU the share of entries that ask for a line of x that none shortly before asked for; 0: not known */
   double hidden;                   /* on a GPU the share of the shorter of work and bytes that the longer one hides */
   char reason[MACKO_REASON_LENGTH]; /* in words: what was chosen and why */

@@ -33,13 +33,14 @@ static double slot_time(const macko_options *options, const macko_codec *codec)
 }
 
 /* Gives the number of values up to which a dictionary can be better than values as they are: counting stops there. Where codes of
- * 16 bits would be slower than raw values, more than 256 need not be told apart; up to 256 they must be, because codec pairs asks
- * that. */
+ * 16 bits into the smallest table would be slower than raw values, more than 256 need not be told apart; up to 256 they must be,
+ * because codec pairs asks that. */
 static int64_t most_values(const macko_facts *f, const macko_options *options)
 {
-  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0}, wide = {MACKO_VALUES_DICT, MACKO_U16, 0, MACKO_DICT_LIMIT};
+  enum { BYTE_CODES = 256 };
+  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0}, wide = {MACKO_VALUES_DICT, MACKO_U16, 0, BYTE_CODES + 1};
   int slower = options->prefer == MACKO_PREFER_TIME && slot_time(options, &wide) >= slot_time(options, &raw);
-  return slower ? 256 : MACKO_DICT_LIMIT;
+  return slower ? BYTE_CODES : MACKO_DICT_LIMIT;
 }
 
 /* Adds what a value stream by that codec takes to *plan, or takes it away (sign -1). The time is set anew, as it is no sum. */
@@ -47,8 +48,11 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
 {
   int64_t size = macko_type_bytes(codec->stored_type), slots = macko_layout_of(plan->layout)->value_slots(f->nnz, plan, size);
   int64_t table = codec->table * entry_bytes(codec->values, f->csr->value_type);
+  const macko_cost *cost = macko_cost_of(options);
+  const double share = f->csr->value_type == MACKO_F64 ? cost->step_bytes : cost->step_bytes_single;
   plan->bytes += sign * (slots * size + table);
-  plan->work += sign * (double)slots * macko_codec_cost(macko_cost_of(options), codec->stored_type, codec->table);
+  plan->work += sign * (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table);
+  if (options->target == MACKO_TARGET_GPU && size == 1) plan->waits *= sign > 0 ? share : 1 / share;
   macko_set_time(options, f->csr, plan);
 }
 

@@ -58,10 +58,17 @@ static double missing_of_last_wave(int64_t warps)
   return ceil(waves) - waves;
 }
 
+/* Gives the steps of the longest slice up to twice the mean. */
+static double even_steps(const macko_slice_facts *p, int64_t slices)
+{
+  const double twice = slices > p->stencils ? 2 * (double)p->units[2] / (double)(slices - p->stencils) : (double)p->longest;
+  return fmin((double)p->longest, twice);
+}
+
 /* Gives the nanoseconds that a product waits for the longest slice: in each round of its steps for the gaps first, as far as they
  * are not loaded ahead, and then for x. Rounds of values of two bytes have twice the steps. Warps that share a slice each go
  * through the gaps before their own steps, so that two of them spare less than half, and are more warps. Where a GPU has room for
- * more warps than there are, steps take longer. */
+ * more warps than there are, steps take longer. Steps beyond twice the mean come when most other slices are done. */
 static double longest_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   const int64_t slices = macko_slices_of(a->nrows);
@@ -73,11 +80,20 @@ static double longest_time(const macko_csr *a, const macko_cost *cost, const mac
   const int alone = slices * split <= MACKO_SLICE_WARPS;
   step += cost->step + (alone ? missing * cost->step_alone : 0);
   if (macko_type_bytes(a->value_type) <= 2) step /= 2;
-  const double waits = alone ? 1 : 1 + cost->last_wave * missing;
-  return (double)p->longest * step / sqrt(split) * waits + (double)slices * (split - 1) * cost->slice_warp;
+  const double waits = step * (alone ? 1 : 1 + cost->last_wave * missing);
+  const double single = cost->step_uneven_single / (macko_type_bytes(a->value_type) <= 2 ? 2 : 1);
+  const double uneven = a->value_type == MACKO_F64 ? cost->step_uneven : single, even = even_steps(p, slices);
+  return (even * waits + ((double)p->longest - even) * fmax(waits, uneven)) / sqrt(split);
 }
 
-/* Gives the nanoseconds of a product, predicted for everything but bytes and values. */
+/* Gives the nanoseconds that warps take which share a slice with others. */
+static double warps_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
+{
+  const int64_t slices = macko_slices_of(a->nrows);
+  return (double)slices * (macko_slice_split(slices, p->units[2]) - 1) * cost->slice_warp;
+}
+
+/* Gives the nanoseconds of a product, predicted for everything but bytes, values, and what it waits for. */
 static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
@@ -86,7 +102,7 @@ static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_
          (double)p->uniform * cost->uniform + (double)p->run * cost->run + (double)p->listed * cost->listed +
          (double)p->walked * cost->walked + (double)p->paired * paired + (double)p->run_paired * cost->run_paired +
          (double)padding(p) * cost->padded +
-         slices_time(cost, p, (double)(macko_slices_of(a->nrows) - p->stencils)) + longest_time(a, cost, p) +
+         slices_time(cost, p, (double)(macko_slices_of(a->nrows) - p->stencils)) + warps_time(a, cost, p) +
          (p->window ? (double)a->nrows * cost->ordered_row : 0) + p->apart * cost->apart +
          (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed + (double)p->longest * cost->stencil_step : 0);
 }
@@ -104,7 +120,7 @@ static macko_plan with_values(const macko_csr *a, const macko_options *options, 
 {
   const macko_cost *cost = macko_cost_of(options);
   macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = plan_work(a, cost, p),
-                     .drag = drag_of(cost, p), .scattered = p->window ? a->nrows : 0};
+                     .waits = longest_time(a, cost, p), .drag = drag_of(cost, p), .scattered = p->window ? a->nrows : 0};
   macko_set_time(options, a, &plan);
   return plan;
 }
@@ -303,7 +319,8 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
 {
   macko_params *params = macko_set_params(plan);
   plan->bytes = plan_bytes(a, p);
-  plan->work = plan_work(a, cost, p), plan->drag = drag_of(cost, p), plan->scattered = p->window ? a->nrows : 0;
+  plan->work = plan_work(a, cost, p), plan->waits = longest_time(a, cost, p);
+  plan->drag = drag_of(cost, p), plan->scattered = p->window ? a->nrows : 0;
   params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
   for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
   snprintf(plan->reason, sizeof plan->reason,
@@ -439,7 +456,7 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   if (!s) s = look(f, options, sorted, sorted ? 0 : stencils_allowed(a, options), &best, err);
   if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
   if (!s && !sorted) s = try_sorted(f, options, &best, err);
-  if (!s) fill_plan(a, cost, &best, plan), plan->waits = waits_of(f, options, &best);
+  if (!s) fill_plan(a, cost, &best, plan), plan->waits += waits_of(f, options, &best);
   return s;
 }
 
