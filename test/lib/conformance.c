@@ -2,6 +2,7 @@
  * plain CSR. */
 #include "conformance.h"
 #include "core/format.h"
+#include "macko/params.h"
 #include "other_processor.h"
 #include "suite.h"
 
@@ -325,6 +326,47 @@ START_TEST(a_vector_has_its_bits_beside_others)
 }
 END_TEST
 
+/* Encodes in layout slice with values by that codec, and multiplies. Stencils are made of values as they are alone. */
+static void multiply_slices(const macko_csr *c, macko_values values, macko_type type, const void *x, void *y)
+{
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = values;
+  ck_assert_msg(!macko_encode(c, &o, &m, &err), "%s", err.text);
+  ck_assert_int_eq(macko_params_of(&m->plan)->slice.stencils, values == MACKO_VALUES_RAW ? (c->nrows + 31) / 32 : 0);
+  ck_assert(!macko_multiply(m, MACKO_OP_N, type, 1, 1, x, c->ncols, 0, y, c->nrows, NULL));
+  macko_destroy(&m);
+}
+
+/* Lanes that lack a step of a stencil do not see the x of others, be it infinite or no number, nor lose the sign of a sum that
+ * underflows: sums are those of slices that are no stencils. The second time a coefficient is infinite. */
+START_TEST(lanes_without_a_step_keep_their_sums)
+{
+  enum { ROWS = 200, STEPS = 5 };
+  static const int distances[STEPS] = {-3, -1, 0, 1, 3};
+  const double coefficients[STEPS] = {-1e-200, 1.5, _i ? -INFINITY : 0, -2, 1e-200};
+  int32_t row_ptr[ROWS + 1] = {0}, cols[ROWS * STEPS];
+  double values[ROWS * STEPS], x[ROWS], want[ROWS], got[ROWS];
+  float x32[ROWS], want32[ROWS], got32[ROWS];
+  for (int i = 0, n = 0; i < ROWS; row_ptr[++i] = n)
+    for (int k = 0; k < STEPS; k++)
+      if (i + distances[k] >= 0 && i + distances[k] < ROWS && (i % 5 ? (i * 37 + k * 11) % 7 % 3 : !k))
+        cols[n] = i + distances[k], values[n++] = coefficients[k];
+  for (int i = 0; i < ROWS; i++) x[i] = i % 50 == 7 ? NAN : i % 50 == 23 ? INFINITY : i % 16 ? 1e-200 : i, x32[i] = (float)x[i];
+  const macko_csr c = {.nrows = ROWS, .ncols = ROWS, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                       .row_ptr = row_ptr, .cols = cols, .values = values};
+  multiply_slices(&c, MACKO_VALUES_DICT, MACKO_F64, x, want), multiply_slices(&c, MACKO_VALUES_RAW, MACKO_F64, x, got);
+  multiply_slices(&c, MACKO_VALUES_DICT, MACKO_F32, x32, want32), multiply_slices(&c, MACKO_VALUES_RAW, MACKO_F32, x32, got32);
+  for (int i = 0; i < ROWS; i++) {
+    ck_assert_msg(isnan(want[i]) ? isnan(got[i]) : !memcmp(&want[i], &got[i], sizeof *got), "row %d: %g for %g", i, got[i], want[i]);
+    ck_assert_msg(isnan(want32[i]) ? isnan(got32[i]) : !memcmp(&want32[i], &got32[i], sizeof *got32), "row %d of f32: %g for %g", i,
+                  got32[i], want32[i]);
+  }
+}
+END_TEST
+
 int main(void)
 {
   if (!PROCESSOR_IS_SET) return printf("the library sees this processor, not the other one\n"), EXIT_FAILURE;
@@ -340,6 +382,7 @@ int main(void)
   tcase_add_loop_test(t, counts_widen_beyond_the_limit, 0, 4);
   tcase_add_loop_test(t, alpha_goes_first_where_the_header_says, 0, MACKO_FORMAT_AUTO + 1);
   tcase_add_loop_test(t, a_vector_has_its_bits_beside_others, 0, MACKO_FORMAT_AUTO + 1);
+  tcase_add_loop_test(t, lanes_without_a_step_keep_their_sums, 0, 2);
   suite_add_tcase(suite, new_values_case());
   return test_run(suite);
 }
