@@ -88,7 +88,7 @@ static const macko_cost narrow_cost = {
  * to 55 others, some of short rows, which showed what a slice costs besides its runs; layout row to 171; csr to 191, when its
  * blocks had come to be computed by kernels of three sizes; stencils to 17 grids, when their entries had become arguments of a
  * kernel; rows of csr, uneven ones, the steps of the longest slice beyond twice the mean, and codes of 16 bits to 173, among them
- * 34 real ones as tiles of two sizes, as the others have few rows that are far longer than most and hardly a large dictionary.
+ * 35 real ones as tiles of two sizes, as the others have few rows that are far longer than most and hardly a large dictionary.
  * Those of dtans but its step, of pairs and of codes of 8 bits are older. A slice costs what its loads wait for each other, as far
  * as other warps do not hide it. */
 const macko_cost macko_h200_cost = {

@@ -37,8 +37,7 @@ macko_status peer_sparse(cusparseStatus_t status, const char *what, macko_error 
 macko_status peer_upload(peer *p, int i, const void *host, int64_t bytes, bench_contender *c, macko_error *err);
 
 /* Makes a form of a csr with 32-bit indices in p->arrays and describes it. One that the matrix does not suit leaves p->matrix and
- * c->run NULL, with the reason in c->detail; those of cuBLAS and of SpMVOp
- * set c->run. Errors: OUT_OF_MEMORY, DEVICE. */
+ * c->run NULL, with the reason in c->detail; those of cuBLAS and of SpMVOp set c->run. Errors: OUT_OF_MEMORY, DEVICE. */
 typedef macko_status peer_make(peer *p, const macko_csr *a, bench_contender *c, macko_error *err);
 peer_make peer_csr, peer_coo, peer_csr_f32, peer_sell, peer_bsr;
 peer_make peer_dense, peer_dense_vector; /* peers_dense.c */
