@@ -70,7 +70,7 @@ static const macko_cost narrow_cost = {
   .byte = 0.023, .cached_byte = 0.016, .product = 260, .line = 0.6, .gone = 1, .csr_entry = 0.215, .csr_row = 0.95,
   .csr_long_entry = 0.215, .csr_long_row = 0.95, .csr_miss = 10, .csr_long_miss = 5, .csr_shared = 0.4, .csr_shared_row = 0.4,
   .csr_single = 0.55, .csr_half = 1.2,
-  .csr_saved = 1, .stencil = 0.22, .uniform = 0.35, .run = 0.7, .listed = 0.7, .walked = 0.8, .paired = 1.5,
+  .csr_saved = 1, .stencil = 0.14, .uniform = 0.35, .run = 0.7, .listed = 0.7, .walked = 0.8, .paired = 1.5,
   .run_paired = 1.5, .wide_paired = 1.5, .padded = 0.6, .drag = 0.4, .even_drag = 0.4, .eccsr_drag = 0.4,
   .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 9,
   .row_wide = 1.2, .row_single = 1.2, .row_narrow = 1.2, .row_row = 8, .paper_entry = 2.4,
