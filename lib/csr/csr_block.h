@@ -22,7 +22,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_block(csr_kind 
       const int32_t *cols = a->cols + p;
       end = macko_index(type, row_ptr, i + r + 1);
       if (k.ahead) csr_prefetch(values, cols);
-      if (k.ahead && steps > 2) __builtin_prefetch(values + CSR_AHEAD + 64, 0, 2);
+      if (k.ahead && steps > 2) __builtin_prefetch(values + CSR_AHEAD + 64, 0, 3);
 #pragma GCC unroll 4
       for (int t = 0; t < CSR_WIDTH * steps; t += CSR_WIDTH) csr_add(k, values + t * size, cols + t, x, 1, end - p - t, sum[r]);
     }

@@ -11,11 +11,11 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_group(csr_kind 
   csr_vector v, at;
   for (; p < n - CSR_WIDTH; p += CSR_WIDTH) {
     csr_x_at(k.vector, x, csr_columns_at(cols + p), &at);
-    if (k.ahead) __builtin_prefetch((const char *)(cols + p) + CSR_AHEAD / 4, 0, 2);
+    if (k.ahead) __builtin_prefetch((const char *)(cols + p) + CSR_AHEAD / 4, 0, 3);
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
       const char *of_row = values + (r * n + p) * size;
-      if (k.ahead) __builtin_prefetch(of_row + CSR_AHEAD, 0, 2);
+      if (k.ahead) __builtin_prefetch(of_row + CSR_AHEAD, 0, 3);
       csr_values_at(k.stored, of_row, &v);
       sum[r] = csr_fma(v, at, sum[r]);
     }

@@ -7,7 +7,7 @@
 
 enum {
   CHUNK = 32,            /* columns of runs that are looked at together */
-  PREFETCH_BYTES = 8192, /* ahead in values: hardware follows a stream to the end of a page only */
+  PREFETCH_BYTES = 12288, /* ahead in values, into the first-level cache: hardware follows a stream to the end of a page only */
   DOUBLES = 100          /* beside the stored types: what is read as doubles, widened where it is something else */
 };
 
