@@ -72,6 +72,9 @@ struct macko_facts {
   const void *of_format[MACKO_FORMAT_AUTO]; /* what each format asks besides: a table of its own, whose functions take context */
 };
 
+/* Gives how many of these steps wait for a line of x, where that share of loads does so and that many go on together. */
+double macko_steps_that_wait(double steps, double share, double together);
+
 /* This is `lines` of the facts of a csr in host memory; they are counted once. */
 macko_lines macko_host_lines(void *findings);
 

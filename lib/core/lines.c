@@ -3,6 +3,7 @@
 #include "core/facts.h"
 #include "core/row_source.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A window is as many entries as bring about half as many bytes as the second-level cache has: what was loaded for one of them is
@@ -67,4 +68,9 @@ macko_lines macko_host_lines(void *findings)
   macko_findings *found = findings;
   if (!found->lines_known) found->lines = lines_of(found), found->lines_known = 1;
   return found->lines;
+}
+
+double macko_steps_that_wait(double steps, double share, double together)
+{
+  return steps * (1 - pow(share < 1 ? 1 - share : 0, together));
 }

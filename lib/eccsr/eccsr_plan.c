@@ -115,6 +115,16 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
          (mostly_masked(c) ? wait_with_masks : wait_for_longest)(cost, split_of(a, c), c, work);
 }
 
+/* Gives the nanoseconds that a CPU waits for lines of x that it has not foreseen: blocks of a slice go on together, so that one
+ * that waits keeps the others. */
+static double wait_for_lines(const macko_facts *f, const macko_options *options, const macko_eccsr_work *work)
+{
+  const double wait = macko_cost_of(options)->eccsr_wait;
+  if (options->target != MACKO_TARGET_CPU || !(wait > 0) || !f->lines || !work->runs) return 0;
+  const double runs = (double)work->runs, blocks = MACKO_ECCSR_LANES * (double)work->reads / (double)work->entries;
+  return macko_steps_that_wait(runs / blocks, f->lines(f->context).stray / runs, blocks) * wait;
+}
+
 /* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */
 static macko_status check_limits(const macko_csr *a, macko_error *err)
 {
@@ -166,7 +176,8 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   if (!s) s = ask->count(f->context, &params.of.shape, &params.of.counts, &work, err);
   if (s) return s;
   const macko_eccsr_counts *c = &params.of.counts;
-  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .work = pattern_work(options, f->csr, c, &work)};
+  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .work = pattern_work(options, f->csr, c, &work),
+                       .waits = wait_for_lines(f, options, &work)};
   memcpy(plan->params, params.all, sizeof plan->params);
   snprintf(plan->reason, sizeof plan->reason,
            "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps "
@@ -188,7 +199,7 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
                              const macko_eccsr_work *work)
 {
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + f->nnz * macko_type_bytes(f->csr->value_type),
-                     .work = pattern_work(options, f->csr, counts, work)};
+                     .work = pattern_work(options, f->csr, counts, work), .waits = wait_for_lines(f, options, work)};
   set_time(options, f->csr, counts, &plan);
   return plan.time;
 }

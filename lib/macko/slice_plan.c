@@ -438,9 +438,8 @@ static double waits_of(const macko_facts *f, const macko_options *options, const
 {
   const macko_cost *cost = macko_cost_of(options);
   if (!(cost->walked_wait > 0) || !p->walked || !f->lines || options->target != MACKO_TARGET_CPU) return 0;
-  const double share = f->lines(f->context).stray / (double)f->nnz;
-  const double waiting = 1 - pow(share < 1 ? 1 - share : 0, MACKO_SLICE_ROWS);
-  return (double)p->walked / MACKO_SLICE_ROWS * waiting * cost->walked_wait;
+  const double steps = (double)p->walked / MACKO_SLICE_ROWS, share = f->lines(f->context).stray / (double)f->nnz;
+  return macko_steps_that_wait(steps, share, MACKO_SLICE_ROWS) * cost->walked_wait;
 }
 
 /* Few looks are taken, as each is at all slices: one at sorted rows where a sample is sure of them, else one at rows in their
