@@ -47,23 +47,18 @@ static cudaDataType data_type(macko_type type)
 
 /* ---- running ---- */
 
-static const double one = 1, zero = 0;
-static const float one_f32 = 1, zero_f32 = 0;
-
-/* Multiplies with cuSPARSE. alpha and beta are of the type of sums. */
+/* Multiplies with cuSPARSE. */
 static macko_status run_sparse(const bench_contender *c, int k, cudaStream_t stream, macko_error *err)
 {
   const peer *p = c->own;
-  const int f64 = p->compute == CUDA_R_64F;
   const cusparseOperation_t as_it_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  const void *alpha = f64 ? (const void *)&one : &one_f32, *beta = f64 ? (const void *)&zero : &zero_f32;
   /* Setting the stream costs nothing beside a product, so that it is done each time. */
   cusparseSetStream(p->sparse, stream);
   if (k == 1)
-    return peer_sparse(cusparseSpMV(p->sparse, as_it_is, alpha, p->matrix, p->x, beta, p->y, p->compute, p->algorithm, p->buffer),
-                       c->name, err);
-  return peer_sparse(cusparseSpMM(p->sparse, as_it_is, as_it_is, alpha, p->matrix, p->xs, beta, p->ys, p->compute, p->of_several,
-                                  p->buffer_of_several), c->name, err);
+    return peer_sparse(cusparseSpMV(p->sparse, as_it_is, p->alpha, p->matrix, p->x, p->beta, p->y, p->compute, p->algorithm,
+                                    p->buffer), c->name, err);
+  return peer_sparse(cusparseSpMM(p->sparse, as_it_is, as_it_is, p->alpha, p->matrix, p->xs, p->beta, p->ys, p->compute,
+                                  p->of_several, p->buffer_of_several), c->name, err);
 }
 
 /* Frees whatever was made before an error as well. */
@@ -85,30 +80,30 @@ static void close_peer(bench_contender *c)
   c->own = NULL;
 }
 
-/* What cusparse's preparations of SpMV and SpMM take besides descriptors. */
-typedef struct {
-  const void *alpha, *beta;
-} factors;
+macko_status peer_vectors(peer *p, const bench_contender *c, macko_error *err)
+{
+  macko_status s = peer_sparse(cusparseCreateDnVec(&p->x, p->ncols, c->x, p->vector), "describing x", err);
+  return s ? s : peer_sparse(cusparseCreateDnVec(&p->y, p->nrows, c->y, p->vector), "describing y", err);
+}
 
 /* Describes one vector, gets work space and preprocesses. Not every form has a preprocessing of its own. */
-static macko_status prepare_one(peer *p, const bench_contender *c, factors f, macko_error *err)
+static macko_status prepare_one(peer *p, const bench_contender *c, macko_error *err)
 {
   const cusparseOperation_t as_it_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
   size_t bytes = 0;
-  macko_status s = peer_sparse(cusparseCreateDnVec(&p->x, p->ncols, c->x, p->vector), "describing x", err);
-  if (!s) s = peer_sparse(cusparseCreateDnVec(&p->y, p->nrows, c->y, p->vector), "describing y", err);
+  macko_status s = peer_vectors(p, c, err);
   if (!s)
-    s = peer_sparse(cusparseSpMV_bufferSize(p->sparse, as_it_is, f.alpha, p->matrix, p->x, f.beta, p->y, p->compute,
+    s = peer_sparse(cusparseSpMV_bufferSize(p->sparse, as_it_is, p->alpha, p->matrix, p->x, p->beta, p->y, p->compute,
                                             p->algorithm, &bytes), "sizing the work space", err);
   if (!s) s = bench_cuda(cudaMalloc(&p->buffer, bytes + 256), "the work space", err);
   if (s || !p->preprocess) return s;
-  const cusparseStatus_t done = cusparseSpMV_preprocess(p->sparse, as_it_is, f.alpha, p->matrix, p->x, f.beta, p->y, p->compute,
+  const cusparseStatus_t done = cusparseSpMV_preprocess(p->sparse, as_it_is, p->alpha, p->matrix, p->x, p->beta, p->y, p->compute,
                                                         p->algorithm, p->buffer);
   return done == CUSPARSE_STATUS_NOT_SUPPORTED ? MACKO_OK : peer_sparse(done, "preprocessing", err);
 }
 
 /* Does the same for k vectors, which are columns, as in dense matrices of PETSc. */
-static macko_status prepare_several(peer *p, const bench_contender *c, factors f, macko_error *err)
+static macko_status prepare_several(peer *p, const bench_contender *c, macko_error *err)
 {
   const cusparseOperation_t as_it_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
   size_t bytes = 0;
@@ -118,11 +113,11 @@ static macko_status prepare_several(peer *p, const bench_contender *c, factors f
     s = peer_sparse(cusparseCreateDnMat(&p->ys, p->nrows, p->k, p->nrows, c->y, p->vector, CUSPARSE_ORDER_COL),
                     "describing the products", err);
   if (!s)
-    s = peer_sparse(cusparseSpMM_bufferSize(p->sparse, as_it_is, as_it_is, f.alpha, p->matrix, p->xs, f.beta, p->ys, p->compute,
+    s = peer_sparse(cusparseSpMM_bufferSize(p->sparse, as_it_is, as_it_is, p->alpha, p->matrix, p->xs, p->beta, p->ys, p->compute,
                                             p->of_several, &bytes), "sizing the work space", err);
   if (!s) s = bench_cuda(cudaMalloc(&p->buffer_of_several, bytes + 256), "the work space", err);
   if (s || !p->preprocess) return s;
-  const cusparseStatus_t done = cusparseSpMM_preprocess(p->sparse, as_it_is, as_it_is, f.alpha, p->matrix, p->xs, f.beta, p->ys,
+  const cusparseStatus_t done = cusparseSpMM_preprocess(p->sparse, as_it_is, as_it_is, p->alpha, p->matrix, p->xs, p->beta, p->ys,
                                                         p->compute, p->of_several, p->buffer_of_several);
   return done == CUSPARSE_STATUS_NOT_SUPPORTED ? MACKO_OK : peer_sparse(done, "preprocessing", err);
 }
@@ -130,12 +125,10 @@ static macko_status prepare_several(peer *p, const bench_contender *c, factors f
 /* Makes the peer ready to run, and notes the seconds of that, of one vector or of several, where it preprocesses. */
 static macko_status prepare(peer *p, bench_contender *c, macko_error *err)
 {
-  const int f64 = p->compute == CUDA_R_64F;
-  const factors f = {f64 ? (const void *)&one : &one_f32, f64 ? (const void *)&zero : &zero_f32};
   double start = bench_gpu_now();
-  macko_status s = prepare_one(p, c, f, err);
+  macko_status s = prepare_one(p, c, err);
   if (p->k > 1) start = bench_gpu_now();
-  if (!s && p->k > 1) s = prepare_several(p, c, f, err);
+  if (!s && p->k > 1) s = prepare_several(p, c, err);
   if (!s) s = bench_cuda(cudaDeviceSynchronize(), "preprocessing", err);
   if (p->preprocess) c->preparation = bench_gpu_now() - start;
   if (!s) c->run = run_sparse;
@@ -155,11 +148,14 @@ typedef struct {
 static macko_status open_library(const library_peer *kind, const macko_csr *a, int k, bench_contender *c, macko_error *err)
 {
   if (k > 1 && kind->of_several == NONE) return snprintf(c->detail, sizeof c->detail, "for one vector only"), MACKO_OK;
+  static const double one = 1, zero = 0;
+  static const float one_f32 = 1, zero_f32 = 0;
+  const int f64 = a->value_type == MACKO_F64; /* others are summed in f32 */
   peer *p = c->own = calloc(1, sizeof *p);
   if (!p) return peer_fail(err, MACKO_OUT_OF_MEMORY, c->name, "no memory");
-  /* Only matrices of f64 are summed in f64; others in f32. */
   *p = (peer){.type = data_type(a->value_type), .vector = data_type(a->value_type),
-              .compute = a->value_type == MACKO_F64 ? CUDA_R_64F : CUDA_R_32F, .algorithm = kind->algorithm,
+              .compute = f64 ? CUDA_R_64F : CUDA_R_32F, .alpha = f64 ? (const void *)&one : &one_f32,
+              .beta = f64 ? (const void *)&zero : &zero_f32, .algorithm = kind->algorithm,
               .of_several = (cusparseSpMMAlg_t)kind->of_several, .preprocess = kind->preprocess, .k = k,
               .nrows = a->nrows, .ncols = a->ncols};
   macko_status s = peer_sparse(cusparseCreate(&p->sparse), "starting cuSPARSE", err);

@@ -17,6 +17,7 @@ typedef struct {
   cusparseDnVecDescr_t x, y;
   cusparseDnMatDescr_t xs, ys;      /* the same and the others; NULL of one vector */
   cudaDataType type, vector, compute; /* of values, of x and y, and of sums */
+  const void *alpha, *beta;         /* 1 and 0, of the type of sums */
   cusparseSpMVAlg_t algorithm;
   cusparseSpMMAlg_t of_several;
   int preprocess;                   /* 1: cuSPARSE may look at the matrix before it multiplies */
@@ -32,6 +33,9 @@ macko_status peer_fail(macko_error *err, macko_status status, const char *what, 
 
 /* Makes a status of ours of one of cuSPARSE's. */
 macko_status peer_sparse(cusparseStatus_t status, const char *what, macko_error *err);
+
+/* Describes one x and one y for cuSPARSE. Errors: DEVICE. */
+macko_status peer_vectors(peer *p, const bench_contender *c, macko_error *err);
 
 /* Copies array i of a form to device memory and counts its bytes as those of the form. Errors: DEVICE. */
 macko_status peer_upload(peer *p, int i, const void *host, int64_t bytes, bench_contender *c, macko_error *err);

@@ -8,18 +8,15 @@
 #define DENSE_LIMIT 8e9      /* bytes */
 static const double sparsest = 0.02; /* share of nonzeros; a dense product that is further from dense is no rival */
 
-static const double one = 1, zero = 0;
-static const float one_f32 = 1, zero_f32 = 0;
-
 /* Multiplies the dense matrix with the vectors as columns of a matrix. */
 static macko_status run_gemm(const bench_contender *c, int vectors, cudaStream_t stream, macko_error *err)
 {
   const peer *p = c->own;
   int f64 = p->type == CUDA_R_64F, m = (int)p->nrows, k = (int)p->ncols;
   cublasSetStream(p->dense, stream);
-  const void *alpha = f64 ? (const void *)&one : &one_f32, *beta = f64 ? (const void *)&zero : &zero_f32;
-  cublasStatus_t s = cublasGemmEx(p->dense, CUBLAS_OP_T, CUBLAS_OP_N, m, vectors, k, alpha, p->arrays[0], p->type, k, c->x, p->type, k,
-                                  beta, c->y, p->type, m, f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  cublasStatus_t s = cublasGemmEx(p->dense, CUBLAS_OP_T, CUBLAS_OP_N, m, vectors, k, p->alpha, p->arrays[0], p->type, k, c->x,
+                                  p->type, k, p->beta, c->y, p->type, m, f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                  CUBLAS_GEMM_DEFAULT);
   return s == CUBLAS_STATUS_SUCCESS ? MACKO_OK : peer_fail(err, MACKO_DEVICE, c->name, cublasGetStatusString(s));
 }
 
@@ -39,11 +36,11 @@ static macko_status run_gemv(const bench_contender *c, int vectors, cudaStream_t
   int m = (int)p->ncols, n = (int)p->nrows; /* stored by columns, the matrix is its transpose */
   cublasStatus_t s;
   cublasSetStream(p->dense, stream);
-  if (p->type == CUDA_R_64F) s = cublasDgemv(p->dense, CUBLAS_OP_T, m, n, &one, a, m, c->x, 1, &zero, c->y, 1);
-  else if (p->type == CUDA_R_32F) s = cublasSgemv(p->dense, CUBLAS_OP_T, m, n, &one_f32, a, m, c->x, 1, &zero_f32, c->y, 1);
+  if (p->type == CUDA_R_64F) s = cublasDgemv(p->dense, CUBLAS_OP_T, m, n, p->alpha, a, m, c->x, 1, p->beta, c->y, 1);
+  else if (p->type == CUDA_R_32F) s = cublasSgemv(p->dense, CUBLAS_OP_T, m, n, p->alpha, a, m, c->x, 1, p->beta, c->y, 1);
   else if (p->type == CUDA_R_16F)
-    s = cublasHSHgemvStridedBatched(p->dense, CUBLAS_OP_T, m, n, &one_f32, a, m, 0, c->x, 1, 0, &zero_f32, c->y, 1, 0, 1);
-  else s = cublasTSTgemvStridedBatched(p->dense, CUBLAS_OP_T, m, n, &one_f32, a, m, 0, c->x, 1, 0, &zero_f32, c->y, 1, 0, 1);
+    s = cublasHSHgemvStridedBatched(p->dense, CUBLAS_OP_T, m, n, p->alpha, a, m, 0, c->x, 1, 0, p->beta, c->y, 1, 0, 1);
+  else s = cublasTSTgemvStridedBatched(p->dense, CUBLAS_OP_T, m, n, p->alpha, a, m, 0, c->x, 1, 0, p->beta, c->y, 1, 0, 1);
   return s == CUBLAS_STATUS_SUCCESS ? MACKO_OK : peer_fail(err, MACKO_DEVICE, c->name, cublasGetStatusString(s));
 }
 

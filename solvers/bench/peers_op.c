@@ -14,17 +14,13 @@ struct peer_op {
   cusparseSpMVOpPlan_t plan;
 };
 
-/* Multiplies. alpha and beta are of the type of sums. */
+/* Multiplies. */
 static macko_status run_op(const bench_contender *c, int vectors, cudaStream_t stream, macko_error *err)
 {
   (void)vectors; /* this peer is for one only */
-  static const double one = 1, zero = 0;
-  static const float one_f32 = 1, zero_f32 = 0;
   const peer *p = c->own;
-  const int f64 = p->compute == CUDA_R_64F;
   cusparseSetStream(p->sparse, stream);
-  return peer_sparse(cusparseSpMVOp(p->sparse, p->op->plan, f64 ? (const void *)&one : &one_f32,
-                                    f64 ? (const void *)&zero : &zero_f32, p->x, p->y, p->y), c->name, err);
+  return peer_sparse(cusparseSpMVOp(p->sparse, p->op->plan, p->alpha, p->beta, p->x, p->y, p->y), c->name, err);
 }
 
 /* Makes the plan of an algorithm; a matrix that it does not take is left out. */
@@ -33,8 +29,7 @@ static macko_status make(peer *p, const macko_csr *a, cusparseSpMVOpAlg_t algori
   const cusparseOperation_t as_it_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
   size_t bytes = 0;
   macko_status s = peer_csr(p, a, c, err);
-  if (!s) s = peer_sparse(cusparseCreateDnVec(&p->x, p->ncols, c->x, p->vector), "describing x", err);
-  if (!s) s = peer_sparse(cusparseCreateDnVec(&p->y, p->nrows, c->y, p->vector), "describing y", err);
+  if (!s) s = peer_vectors(p, c, err);
   if (!s && !(p->op = calloc(1, sizeof *p->op))) s = peer_fail(err, MACKO_OUT_OF_MEMORY, c->name, "no memory");
   if (s) return s;
   const double start = bench_gpu_now();
