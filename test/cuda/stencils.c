@@ -4,6 +4,7 @@
 #include "core/convert.h"
 #include "macko/layout_bits.h"
 #include "macko/params.h"
+#include "manual.h"
 
 #include <cuda_runtime.h>
 #include <stdio.h>
@@ -82,6 +83,18 @@ static void compare(const test_matrix *a, const macko_device_matrix *d, macko_ty
   free(x), free(y), free(want), free(got);
 }
 
+/* Stores a matrix as slices of plain values. */
+static macko_matrix *encode(const macko_csr *csr, const char *what)
+{
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = MACKO_VALUES_RAW;
+  ck_assert_msg(!macko_encode(csr, &o, &m, &err), "%s: %s", what, err.text);
+  return m;
+}
+
 /* Three entries, as many as a word of masks has bits, one more, and almost twice as many, of HALVES almost as many as a kernel is
  * given by value. */
 START_TEST(stencils_multiply)
@@ -90,11 +103,7 @@ START_TEST(stencils_multiply)
   static const macko_type types[] = {MACKO_F64, MACKO_F32, MACKO_F16, MACKO_BF16};
   const kind k = (kind)(_i / 4);
   const int e = entries[_i % 4];
-  macko_options o;
-  macko_options_init(&o);
-  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = MACKO_VALUES_RAW;
   for (int t = 0; t < 4; t++) {
-    macko_matrix *m = NULL;
     macko_device_matrix *d = NULL;
     macko_error err = {0};
     char what[80];
@@ -102,7 +111,7 @@ START_TEST(stencils_multiply)
     const macko_csr csr = test_view(&a);
     int moved = -1;
     snprintf(what, sizeof what, "kind %d, %d entries of %s", (int)k, e, macko_type_name(types[t]));
-    ck_assert_msg(!macko_encode(&csr, &o, &m, &err), "%s: %s", what, err.text);
+    macko_matrix *m = encode(&csr, what);
     ck_assert_msg(macko_params_of(&m->plan)->slice.stencils > N / 32 / 2, "%s: few stencils", what);
     ck_assert_msg(!macko_device_upload(m, NULL, &d, &err), "%s: %s", what, err.text);
     for (int v = 0; v < 4; v++) compare(&a, d, types[v], what);
@@ -121,21 +130,12 @@ START_TEST(stencils_multiply)
 }
 END_TEST
 
-/* Gives the words of a section. */
-static uint32_t *words(const macko_matrix *m, const char *name)
-{
-  int i = 0;
-  while (i < m->nsections && strcmp(m->sections[i].name, name)) i++;
-  ck_assert_int_lt(i, m->nsections);
-  return m->sections[i].data;
-}
-
 /* Takes the last step from every third slice of a matrix that is encoded, whose block begins like that of others from then on, as
  * files of others may have it, and the entries from the matrix that products are compared with. */
 static void shorten(macko_matrix *m, test_matrix *a)
 {
-  uint32_t *headers = words(m, "slices");
-  const uint32_t *blocks = words(m, "blocks");
+  uint32_t *headers = test_section(m, "slices")->data;
+  const uint32_t *blocks = test_section(m, "blocks")->data;
   for (int64_t slice = 0; slice < (N + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS; slice += 3) {
     macko_slice s = macko_slice_at(headers, slice);
     if (!s.stencil || s.steps < 2) continue;
@@ -151,18 +151,15 @@ START_TEST(stencils_share_steps)
 {
   static const int entries[] = {3, MOST};
   const kind k = _i / 2 ? EACH_ITS_OWN : ALIKE;
-  macko_options o;
-  macko_matrix *m = NULL;
+  const char *what = k ? "shared steps, blocks of their own" : "shared steps";
   macko_device_matrix *d = NULL;
   macko_error err = {0};
   test_matrix a = make(k, entries[_i % 2], MACKO_F64);
   const macko_csr csr = test_view(&a);
-  macko_options_init(&o);
-  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = MACKO_VALUES_RAW;
-  ck_assert_msg(!macko_encode(&csr, &o, &m, &err), "%s", err.text);
+  macko_matrix *m = encode(&csr, what);
   shorten(m, &a);
   ck_assert_msg(!macko_device_upload(m, NULL, &d, &err), "%s", err.text);
-  compare(&a, d, MACKO_F64, k ? "shared steps, blocks of their own" : "shared steps");
+  compare(&a, d, MACKO_F64, what);
   macko_device_destroy(&d);
   macko_destroy(&m);
   test_free(&a);

@@ -112,14 +112,6 @@ macko_matrix *encode(const macko_csr *a, macko_variant variant, macko_values val
 static const char *const pattern_sections[] = {"lengths", "stream", "slices", "gap_symbols", "gap_slots"};
 enum { PATTERN_SECTIONS = 5 };
 
-static const macko_section *section(const macko_matrix *m, const char *name)
-{
-  const macko_section *s;
-  for (int64_t i = 0; (s = macko_get_section(m, i)); i++)
-    if (!strcmp(s->name, name)) return s;
-  return NULL;
-}
-
 /* From coded values to raw, to one value and back, with the pattern's arrays in place. */
 START_TEST(refresh_leaves_the_gaps_of_split_alone)
 {
@@ -132,7 +124,7 @@ START_TEST(refresh_leaves_the_gaps_of_split_alone)
   const void *data[PATTERN_SECTIONS];
   void *copy[PATTERN_SECTIONS];
   for (int i = 0; i < PATTERN_SECTIONS; i++) {
-    const macko_section *s = section(m, pattern_sections[i]);
+    const macko_section *s = test_section(m, pattern_sections[i]);
     data[i] = s->data;
     copy[i] = memcpy(malloc((size_t)s->bytes), s->data, (size_t)s->bytes);
   }
@@ -143,7 +135,7 @@ START_TEST(refresh_leaves_the_gaps_of_split_alone)
     ck_assert(!macko_decode(m, NULL, NULL, back, &err));
     ck_assert(!memcmp(back, a.values, (size_t)nnz * 8));
     for (int i = 0; i < PATTERN_SECTIONS; i++) {
-      const macko_section *s = section(m, pattern_sections[i]);
+      const macko_section *s = test_section(m, pattern_sections[i]);
       ck_assert_ptr_eq(s->data, data[i]);
       ck_assert(!memcmp(s->data, copy[i], (size_t)s->bytes));
     }

@@ -81,14 +81,6 @@ static const macko_eccsr_counts *counts_of(const macko_matrix *m)
   return &macko_eccsr_params_of(&m->plan)->of.counts;
 }
 
-static const macko_section *section(const macko_matrix *m, const char *name)
-{
-  for (int i = 0; i < m->nsections; i++)
-    if (!strcmp(m->sections[i].name, name)) return &m->sections[i];
-  ck_abort_msg("no section %s", name);
-  return NULL;
-}
-
 static double bytes_an_entry(const macko_matrix *m)
 {
   macko_info info;
@@ -181,7 +173,7 @@ START_TEST(missing_couplings_become_masks)
   macko_matrix *m = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
   ck_assert_int_eq(counts_of(m)->blocks, 3000);
   ck_assert_int_eq(counts_of(m)->masked, counts_of(m)->slices);
-  ck_assert_int_eq(section(m, "values")->bytes, (m->nnz + MACKO_ECCSR_SPARE) * 8);
+  ck_assert_int_eq(test_section(m, "values")->bytes, (m->nnz + MACKO_ECCSR_SPARE) * 8);
   ck_assert_msg(bytes_an_entry(m) <= 8.9, "%d unknowns: %g bytes an entry", b, bytes_an_entry(m));
   macko_destroy(&m);
   release(&t);
@@ -275,10 +267,10 @@ START_TEST(refresh_leaves_the_pattern_alone)
 {
   test_matrix t = mesh(500, 3, 3 * _i);
   macko_matrix *m = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU), *fresh;
-  const void *gaps = section(m, "gaps")->data, *slices = section(m, "slices")->data;
+  const void *gaps = test_section(m, "gaps")->data, *slices = test_section(m, "slices")->data;
   for (int64_t p = 0; p < m->nnz; p++) t.values[p] = (double)(p % 5) - 2; /* another codec */
   ck_assert(!macko_refresh(m, &t.csr, NULL));
-  ck_assert(section(m, "gaps")->data == gaps && section(m, "slices")->data == slices);
+  ck_assert(test_section(m, "gaps")->data == gaps && test_section(m, "slices")->data == slices);
   fresh = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
   ck_assert_int_eq(m->nsections, fresh->nsections);
   for (int i = 0; i < m->nsections; i++) {

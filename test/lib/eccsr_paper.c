@@ -23,14 +23,6 @@ static macko_matrix *encode(const macko_csr *a, macko_variant variant, int bits)
   return m;
 }
 
-static const void *section_of(const macko_matrix *m, const char *name)
-{
-  for (int i = 0; i < m->nsections; i++)
-    if (!strcmp(m->sections[i].name, name)) return m->sections[i].data;
-  ck_abort_msg("no section %s", name);
-  return NULL;
-}
-
 /* Every row, column and bit comes back. */
 static void check_decoded(const paper_matrix *t, const macko_matrix *m)
 {
@@ -49,7 +41,7 @@ static void check_decoded(const paper_matrix *t, const macko_matrix *m)
 /* Of those rows in blocks of each number of rows. */
 static void count_blocks(const macko_matrix *m, int64_t found[MACKO_ECCSR_BUNDLE + 1])
 {
-  const uint16_t *masks = section_of(m, "masks");
+  const uint16_t *masks = test_section(m, "masks")->data;
   memset(found, 0, (MACKO_ECCSR_BUNDLE + 1) * sizeof *found);
   for (int64_t b = 0; b < macko_eccsr_paper_counts_of(&m->plan)->blocks; b++) found[__builtin_popcount(masks[b])]++;
 }
@@ -72,7 +64,7 @@ START_TEST(rows_that_share_columns_become_blocks)
   check_decoded(&t, m);
   count_blocks(m, found);
   ck_assert_int_ge(found[16], 10);
-  const int32_t *rows = section_of(m, "rows");
+  const int32_t *rows = test_section(m, "rows")->data;
   for (int64_t i = 0; i < 160; i++) ck_assert_int_eq(rows[i] % 5, rows[i / 16 * 16] % 5);
   macko_destroy(&m);
   release(&t);

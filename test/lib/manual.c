@@ -34,7 +34,7 @@ macko_csr test_manual_matrix(const char *format, test_example *e)
                      .row_ptr = e->row_ptr, .cols = e->cols, .values = e->values};
 }
 
-static const macko_section *find_section(const macko_matrix *m, const char *name)
+const macko_section *test_section(const macko_matrix *m, const char *name)
 {
   for (int i = 0; i < m->nsections; i++)
     if (!strcmp(m->sections[i].name, name)) return &m->sections[i];
@@ -67,7 +67,7 @@ void test_check_manual_sections(const char *format, const macko_matrix *m, int64
   char name[40];
   int sections = 0;
   for (; fscanf(file, "%39s", name) == 1 && name[0] != '`'; sections++)
-    check_elements(file, find_section(m, name), strcmp(name, "values") ? 0 : spare);
+    check_elements(file, test_section(m, name), strcmp(name, "values") ? 0 : spare);
   ck_assert_int_eq(sections, m->nsections);
   fclose(file);
 }

@@ -9,6 +9,9 @@ typedef struct {
   double values[100];
 } test_example;
 
+/* The section of that name, without which the running Check test fails. */
+const macko_section *test_section(const macko_matrix *m, const char *name);
+
 /* The matrix of the page's block "matrix": rows and columns, then row, column and value of each entry. It lives in *e. */
 macko_csr test_manual_matrix(const char *format, test_example *e);
 

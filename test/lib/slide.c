@@ -111,13 +111,6 @@ static test_matrix pruned(int64_t rows, int64_t blocks, int n, macko_type type)
   return t;
 }
 
-static const macko_section *section(const macko_matrix *m, const char *name)
-{
-  for (int i = 0; i < m->nsections; i++)
-    if (!strcmp(m->sections[i].name, name)) return &m->sections[i];
-  return NULL;
-}
-
 /* ---- what is chosen ---- */
 
 /* The pattern that a matrix was pruned to, no slot of it empty, no block columns: of f16 pruned to 6:8 at most 0.80 of dense. */
@@ -258,8 +251,7 @@ START_TEST(damage_is_named)
     macko_destroy(&m), release(&t);
     t = make(30, 80, 0, 10, MACKO_F64, 11), m = encode(&t.csr);
   }
-  const macko_section *s = section(m, damages[_i].section);
-  ck_assert_msg(s != NULL, "no section %s: %s", damages[_i].section, m->plan.reason);
+  const macko_section *s = test_section(m, damages[_i].section);
   const int64_t size = macko_type_bytes(s->type);
   for (int64_t b = 0; b < size; b++) ((uint8_t *)s->data)[damages[_i].element * size + b] ^= (uint8_t)(damages[_i].bits >> 8 * b);
   ck_assert_int_eq(macko_validate(m, &err), MACKO_CORRUPT);
@@ -304,7 +296,7 @@ START_TEST(same_bytes_as_the_model)
                        !strcmp(type, "f64") ? MACKO_F64 : !strcmp(type, "f32") ? MACKO_F32 : MACKO_F16, seed);
   macko_matrix *m = encode(&t.csr);
   for (; fscanf(file, "%39s %ld", name, &count) == 2; sections++) {
-    const macko_section *s = section(m, name);
+    const macko_section *s = test_section(m, name);
     ck_assert_msg(s && s->bytes == count * macko_type_bytes(s->type), "%s: %s should have %ld elements", golden[_i], name, count);
     for (long i = 0; i < count; i++) {
       unsigned long long expected;
@@ -335,7 +327,7 @@ START_TEST(values_of_8_bits_take_a_byte)
                                             : sign * (exponent ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9)));
   }
   macko_matrix *m = encode_as(&t.csr, MACKO_FORMAT_SLIDE, codec, MACKO_PREFER_TIME);
-  const macko_section *values = section(m, "values");
+  const macko_section *values = test_section(m, "values");
   const int64_t slots = macko_slide_counts_of(&m->plan)->cells * 6;
   ck_assert_int_eq(macko_type_bytes(values->type), 1);
   ck_assert_msg(values->bytes >= slots && values->bytes < slots + 32 * 8 * 6, "%lld bytes for %lld slots", (long long)values->bytes,
