@@ -1,13 +1,14 @@
 #!/bin/bash
-# Every command of README.md works: those that use macko run here one after another, against a copy installed into a temporary
-# folder; those that build it are checked for the scripts and options they name (.ci/run runs them).
+# Every command of README.md and of doc/petsc.md works: those that use macko run here one after another, against a copy installed
+# into a temporary folder; those that build it are checked for the scripts and options they name (.ci/run runs them).
 src=$(cd "${srcdir:-.}" && pwd)
-readme=$src/README.md
 [ -x solvers/macko-solve ] || { echo "SKIP: README's commands need macko-solve, which is not built (no PETSc)"; exit 77; }
 for tool in curl python3 pkg-config; do
   command -v $tool >/dev/null || { echo "SKIP: README's commands need $tool"; exit 77; }
 done
 dir=$(mktemp -d) || exit 1
+readme=$dir/readme # what is read here
+cat "$src/README.md" "$src/doc/petsc.md" >"$readme" || exit 1
 server=
 trap '[ -z "$server" ] || kill $server; rm -rf "$dir"' EXIT
 fail() { echo "FAIL: $*"; exit 1; }
@@ -159,10 +160,10 @@ for file in "$src"/examples/*.c "$src"/examples/*.f90 "$src"/examples/*.F90; do
   compiled=$((compiled + 1))
 done
 [ "$compiled" -ge 5 ] || fail "only $compiled examples were compiled"
-for page in formats/macko.md formats/dtans.md fortran.md; do
+for page in formats/macko.md formats/dtans.md fortran.md petsc.md; do
   [ -s "$root/share/doc/macko/$page" ] || fail "$page is not installed"
 done
 echo "$compiled examples compiled as they say"
 
-echo "$ran commands of README.md run, $built that build it checked"
+echo "$ran commands of README.md and doc/petsc.md run, $built that build it checked"
 [ "$ran" -ge 10 ] && [ "$built" -ge 4 ] || fail "README.md has lost its commands"
