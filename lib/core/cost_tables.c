@@ -10,15 +10,15 @@ static const macko_cost amd_cost = {
   .csr_long_entry = 0.164, .csr_long_row = 0.896, .csr_miss = 10, .csr_long_miss = 5, .csr_shared = 0.686, .csr_shared_row = 0.0795,
   .csr_single = 0.255, .csr_half = 1.2,
   .csr_saved = 0.186, .stencil = 0.092, .uniform = 0.021, .run = 0.179, .listed = 0.156, .walked = 0.279, .slot_single = -0.0379,
-  .paired = 1.2, .run_paired = 1.2, .wide_paired = 1.2, .padded = 0.172, .drag = 0.444, .even_drag = 0.12, .eccsr_drag = 0.0124,
-  .eccsr_mixed_drag = 0.359, .eccsr_masked_drag = 0.145, .slice = 18.5, .walked_slice = 12, .walked_wait = 0.375,
+  .paired = 1.2, .run_paired = 1.2, .wide_paired = 1.2, .padded = 0.172, .drag = 0.444, .even_drag = 0.12, .eccsr_drag = 0.00767,
+  .eccsr_mixed_drag = 0.3, .eccsr_masked_drag = 0.0897, .slice = 18.5, .walked_slice = 12, .walked_wait = 0.375,
   .row_wide = 0.79, .row_single = 0.79, .row_narrow = 0.79, .row_row = 8,
   .paper_entry = 2.4, .ordered_row = 0.261, .byte_codes = 0.6, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.0283, .eccsr_run = 0.885, .eccsr_wide_entry = 0.115, .eccsr_wide_run = 0.0994, .eccsr_masked_run = 0.233,
-  .eccsr_wait = 16.2, .eccsr_block = 1.73, .eccsr_masked = 0.0477,
-  .eccsr_empty = 0.262, .eccsr_single = 0.695, .eccsr_wide_single = 0.674, .eccsr_rare = 0.29, .eccsr_slot = 1,
-  .slide_slot = 1, .worth = 0.986};
+  .eccsr_entry = 0.0267, .eccsr_run = 0.833, .eccsr_wide_entry = 0.0802, .eccsr_wide_run = 0.0693, .eccsr_masked_run = 0.296,
+  .eccsr_wait = 23.2, .eccsr_block = 1.53, .eccsr_masked = 0.0375,
+  .eccsr_empty = 0.232, .eccsr_single = 0.695, .eccsr_wide_single = 0.807, .eccsr_rare = 0.29, .eccsr_slot = 1,
+  .slide_slot = 1, .worth = 0.98};
 
 /* The costs of one core of an AMD EPYC of the fourth generation (AVX-512), on which all takes longer: work by a seventh, bytes
  * from memory by half. Only these two numbers were fitted, to all predictions at once, and later what slices of gaps cost besides

@@ -83,33 +83,50 @@ static inline __attribute__((always_inline)) void walk(column_chunk *c, int bits
   c->gap = gap, c->most = most;
 }
 
-/* Goes to the next steps, without their columns; returns 0 where there are none. Steps are as many as have CHUNK columns at most,
- * which bounds the room for their values. */
-static inline int next_steps(const macko_eccsr_reader *r, column_chunk *c)
+/* Goes behind the steps of a chunk and says how many come next: as many as have CHUNK columns at most, which bounds the room for
+ * their values. */
+static inline void pass_steps(column_chunk *c)
 {
-  const macko_eccsr_slice *s = &c->s;
-  int active = c->steps ? c->active[c->steps - 1] : s->blocks, most = CHUNK / s->w, blocks = 0;
-  if (s->masked) c->masks += c->steps * s->w;
-  c->k += c->steps, c->entries = 0;
-  for (c->steps = 0; c->steps < most && c->k + c->steps < s->steps; c->steps++) {
-    active = macko_eccsr_active(s, r->lengths, r->length_bytes, c->k + c->steps, active);
-    c->active[c->steps] = active, blocks += active;
-  }
-  c->entries = blocks * s->g * s->w;
-  if (s->masked) c->entries = 0;
-  for (int i = 0; s->masked && i < c->steps * s->w; i++) c->entries += __builtin_popcount(c->masks[i]);
-  return c->steps > 0;
+  const int64_t most = CHUNK / c->s.w;
+  if (c->s.masked) c->masks += c->steps * c->s.w;
+  c->k += c->steps;
+  c->steps = (int)(c->s.steps - c->k < most ? c->s.steps - c->k : most);
 }
 
-/* Puts the sums of the lanes into vector i of y: each row is in one lane of one slice, so that nothing else adds to it. */
+/* Counts the blocks that have each of the steps, `active` of which have the one before, and returns the sum. */
+static inline int count_active(const macko_eccsr_reader *r, column_chunk *c, int active)
+{
+  int blocks = 0;
+  for (int k = 0; k < c->steps; k++, blocks += active)
+    c->active[k] = active = macko_eccsr_active(&c->s, r->lengths, r->length_bytes, c->k + k, active);
+  return blocks;
+}
+
+/* Sets how many entries the chunk has, of so many blocks together. */
+static inline void count_entries(column_chunk *c, int blocks)
+{
+  c->entries = c->s.masked ? 0 : blocks * c->s.g * c->s.w;
+  for (int i = 0; c->s.masked && i < c->steps * c->s.w; i++) c->entries += __builtin_popcount(c->masks[i]);
+}
+
+/* Puts the sums of the lanes into vector i of y: each row is in one lane of one slice, so that nothing else adds to it. in_order is
+ * a constant, and beta where it is 0. */
+static inline __attribute__((always_inline)) void put_rows(const macko_eccsr_slice *s, const int32_t *rows, int in_order,
+                                                           macko_type vector, const macko_product *q, double beta, int i,
+                                                           const double *sums)
+{
+  macko_product p = *q; /* so that no element of y is taken for a part of it */
+  p.beta = beta, rows += s->row;
+  for (int b = 0; b < s->blocks; b++, rows += in_order ? 1 : s->g)
+    for (int r = 0; r < s->g; r++) macko_put_y(vector, &p, i, in_order ? (int64_t)rows[0] + r : rows[r], *sums++);
+}
+
 static inline __attribute__((always_inline)) void put_sums(const macko_eccsr_slice *s, const int32_t *rows, macko_type vector,
                                                            const macko_product *q, int i, const double *sums)
 {
-  const macko_product p = *q; /* so that no element of y is taken for a part of it */
-  const int step = s->in_order ? 1 : s->g;
-  rows += s->row;
-  for (int b = 0; b < s->blocks; b++, rows += step)
-    for (int r = 0; r < s->g; r++) macko_put_y(vector, &p, i, s->in_order ? (int64_t)rows[0] + r : rows[r], *sums++);
+  if (s->in_order && q->beta == 0) put_rows(s, rows, 1, vector, q, 0, i, sums);
+  else if (s->in_order) put_rows(s, rows, 1, vector, q, q->beta, i, sums);
+  else put_rows(s, rows, 0, vector, q, q->beta, i, sums);
 }
 
 /* ---- op N ---- */
