@@ -1,10 +1,10 @@
 /* Of the suite cuda_conformance: slices that are stencils, of few different entries and of many, alone and among others. All
  * numbers are small integers, so that every sum is exact and compares as it is. */
 #include "conformance.h"
+#include "../lib/manual.h"
 #include "core/convert.h"
 #include "macko/layout_bits.h"
 #include "macko/params.h"
-#include "manual.h"
 
 #include <cuda_runtime.h>
 #include <stdio.h>
