@@ -123,15 +123,15 @@ template <int STORED, typename SUM, int GROUP>
 constexpr bool can_be_at_once = GROUP > 1 || sizeof(SUM) == 8 || STORED == MACKO_F32;
 
 /* Starts kernels that take a, values and vectors: `one` for one group, `several` for more at once where there is such a kernel
- * (at_once), else `one` for each. They may be the same. */
+ * (at_once), else `one` for each, with that share of shared memory. They may be the same. */
 template <int GROUP, typename KERNEL, typename MATRIX>
 static cudaError_t start_groups(int at_once, KERNEL one, KERNEL several, unsigned blocks, unsigned threads, cudaStream_t stream,
-                                const MATRIX &a, const device_values &values, const device_vectors &v)
+                                const MATRIX &a, const device_values &values, const device_vectors &v, int percent = DRIVERS_SHARE)
 {
   if (at_once && v.count > 1) return launch(several, dim3(blocks, v.count), threads, 0, stream, a, values, v);
   cudaError_t error = cudaSuccess;
   for (int j = 0; !error && j < v.count; j++)
-    error = launch(one, blocks, threads, 0, stream, a, values, vectors_after(v, (int64_t)j * GROUP));
+    error = launch_sharing(percent, one, blocks, threads, 0, stream, a, values, vectors_after(v, (int64_t)j * GROUP));
   return error;
 }
 

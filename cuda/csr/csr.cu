@@ -5,6 +5,10 @@
  * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
 #include "csr/csr.cuh"
 
+extern "C" {
+#include "core/cost.h"
+}
+
 #include <stdlib.h>
 
 /* Gives how many blocks whose threads multiply ITEMS entries each are to run at once on a multiprocessor: as many as leave the
@@ -83,6 +87,7 @@ struct csr_launch {
   csr a;
   const macko_csr_cut &cut;
   int wide;  /* 64-bit columns: only through the kernel for any types */
+  int percent; /* of a first-level cache as shared memory, for one vector */
   cudaStream_t stream;
   static constexpr int AT_ONCE = MACKO_DEVICE_AT_ONCE, RARE = MACKO_ANY;
   /* One vector of sums in f32 has a kernel of its own, in fewer registers. */
@@ -92,7 +97,7 @@ struct csr_launch {
     constexpr int AT_ONCE = can_be_at_once<STORED, SUM, 1>, ALWAYS = AT_ONCE && sizeof(SUM) == 8;
     return start_groups<1>(AT_ONCE, csr_kernel<STORED, VECTOR, SUM, ITEMS, ALWAYS, COL>,
                            csr_kernel<STORED, VECTOR, SUM, ITEMS, AT_ONCE, COL>, (unsigned)cut.nblocks, THREADS, stream, a, values,
-                           v);
+                           v, percent);
   }
   /* Kernels for fewer entries a thread compute blocks of no more than these sooner, as nothing is loaded in vain and more blocks
    * run at once. They are there for one vector of known types. */
@@ -178,13 +183,23 @@ static int goes_at_once(const macko_device_matrix *d, const device_csr *own, con
   return d->m.nnz < (uneven ? SMALL_UNEVEN : single ? SMALL_SINGLE : SMALL);
 }
 
+/* Gives how many percent of a first-level cache are to be shared memory. Where most entries ask for a sector of x that those near
+ * by do not, fewer blocks at once and more of x in the cache are faster (H200, us with 33 % and with the driver's share: rmat:17
+ * 31.7 and 34.5, f32 24.0 and 26.9, rmat:18:f32 48.3 and 53.1). With 25 % or less rmat:18:f32 takes 42.8, but x of 100 kB, as that
+ * of tile:rmat:14:60, is in the cache either way, and fewer blocks take longer: 39.4 and 34.1. */
+static int share_of_cache(const macko_matrix *m)
+{
+  const int percent = 33;
+  return macko_sectors_of_entry(m) > 0.5 ? percent : (int)DRIVERS_SHARE;
+}
+
 /* Multiplies the vectors of p in groups where `grouped` says so, and those that are left at once, by blocks of their own. Matrices
  * with 64-bit columns are rare, so that they have one kernel for all types. */
 static macko_status multiply_others(const csr &a, const device_csr *own, const macko_device_matrix *d, const macko_product *p,
                                     int grouped, cudaStream_t stream, macko_error *err)
 {
   const int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
-  const csr_launch to_run = {a, own->cut, wide, stream};
+  const csr_launch to_run = {a, own->cut, wide, share_of_cache(&d->m), stream};
   if (!wide) return run_product(to_run, d, p, grouped, err);
   const cudaError_t error = run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p, grouped);
   return macko_cuda_status(error, "starting a multiply", err);
