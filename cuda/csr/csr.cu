@@ -5,10 +5,6 @@
  * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
 #include "csr/csr.cuh"
 
-extern "C" {
-#include "core/cost.h"
-}
-
 #include <stdlib.h>
 
 /* Gives how many blocks whose threads multiply ITEMS entries each are to run at once on a multiprocessor: as many as leave the

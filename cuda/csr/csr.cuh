@@ -6,6 +6,10 @@
 #include "core/warp.cuh"
 #include "csr/csr_blocks.h"
 
+extern "C" {
+#include "core/cost.h"
+}
+
 enum { THREADS = MACKO_CSR_THREADS };
 
 /* So many entries a lane are what a row may have to be added up by its own lanes. */

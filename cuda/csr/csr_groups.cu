@@ -3,10 +3,6 @@
  * of one vector, in the same order, and so are their bits. */
 #include "csr/csr.cuh"
 
-extern "C" {
-#include "core/cost.h"
-}
-
 enum { GROUP = MACKO_DEVICE_GROUP, ITEMS = MACKO_CSR_MOST, ENTRIES = ITEMS * THREADS };
 
 /* Give how many blocks run at once on a multiprocessor, which leaves registers for so many entries of a lane to ask for their
