@@ -5,7 +5,8 @@
  * paper's one warp a row, one row may decide the time.
  *
  * The lanes go from row to row, and while they work on a chunk the next one is being loaded, whichever row it is of.
- * Products with long rows and short vectors have a kernel of their own (row_shared_x.cu). */
+ * Products with long rows and short vectors have a kernel of their own (row_shared_x.cu), and so have those of weights of 16 bits
+ * with several vectors (row_tiles.cu). */
 #include "macko/row_walk.cuh"
 
 #include <stdlib.h>
@@ -109,14 +110,13 @@ static macko_status upload_cut(device_rows *r, const macko_cut *cut, cudaStream_
 macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, const macko_matrix *host, cudaStream_t stream,
                                 macko_error *err)
 {
-  int shared_bytes = 0;
   macko_status s = macko_cut_rows(host, &r->cut, err);
-  if (!s) s = macko_ask_gpu(d->device, &r->multiprocessors, &shared_bytes, err);
+  if (!s) s = macko_ask_gpu(d->device, &r->multiprocessors, &r->shared_bytes, err);
   if (s) return s;
   s = upload_cut(r, &r->cut, stream, err);
   if (!s && r->cut.uncut.wide)
-    s = macko_row_units_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->row_units, stream,
-                                err);
+    s = macko_row_units_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, r->shared_bytes, &r->row_units,
+                                stream, err);
   if (s) return s;
   int64_t partials = std::max(r->cut.npieces * MACKO_DEVICE_GROUP * (int64_t)sizeof(double), r->row_units.partial_bytes);
   r->space_bytes = r->row_units.zeroed + partials;
@@ -139,7 +139,8 @@ macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_produ
   if (s) return s;
   to_run.a.partials = (double *)((char *)loan.memory + r->row_units.zeroed);
   macko_row_units_give_space(&to_run.row_units, loan.memory);
-  const macko_product rest = product_after(p, macko_rows_multiply_beside(to_run.a, d, p, stream));
+  macko_product rest = product_after(p, macko_rows_multiply_tiles(to_run.a, d, p, stream));
+  rest = product_after(&rest, macko_rows_multiply_beside(to_run.a, d, &rest, stream));
   s = rest.k ? run_product(to_run, d, &rest, 1, err) : MACKO_OK;
   macko_status back = macko_work_space_give_back(r->space, stream, &loan, s ? NULL : err);
   return s ? s : back;

@@ -218,4 +218,8 @@ cudaError_t macko_rows_start(rows_kernel_type *kernel, const rows &a, const devi
 /* Multiplies vectors of p in groups side by side, as far as they make some; gives how many vectors have been done. */
 int64_t macko_rows_multiply_beside(const rows &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream);
 
+/* Multiplies vectors of p on tensor cores where the matrix and they have values of 16 bits (row_tiles.cu); gives how many have been
+ * done. */
+int64_t macko_rows_multiply_tiles(const rows &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream);
+
 #endif

@@ -41,7 +41,7 @@ macko_status multiply_on_device(const void *matrix, const test_product *q, macko
 
 /* ---- 16-bit vectors: inputs that are exact, the result within one rounding more ---- */
 
-static double from_16_bits(macko_type type, uint16_t bits)
+double from_16_bits(macko_type type, uint16_t bits)
 {
   int exponent_bits = type == MACKO_F16 ? 5 : 8, fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
   int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1), fraction = bits & ((1 << fraction_bits) - 1);
@@ -51,8 +51,7 @@ static double from_16_bits(macko_type type, uint16_t bits)
   return bits >> 15 ? -size : size;
 }
 
-/* 1.0 to 2.0 in steps of the type, both signs. */
-static uint16_t draw_16_bits(macko_type type)
+uint16_t draw_16_bits(macko_type type)
 {
   uint64_t r = test_draw();
   return (uint16_t)((type == MACKO_F16 ? 0x3c00 | (r & 0x3ff) : 0x3f80 | (r & 0x7f)) | (r & 0x1000 ? 0x8000 : 0));
@@ -228,6 +227,7 @@ static Suite *conformance_suite(void)
     tcase_add_loop_test(all, refresh_takes_new_values, TEST_PATTERNS * part / ALL, TEST_PATTERNS * (part + 1) / ALL);
   }
   add_large_cases(suite), add_coupled_cases(suite), add_group_cases(suite), add_stencil_cases(suite);
+  add_tile_cases(suite);
   for (int part = 0; part < FEW; part++) /* one matrix each, because a checker takes long */
     tcase_add_loop_test(add_case(suite, "few", part + 1), a_few, part, part + 1);
   return suite;
