@@ -49,7 +49,7 @@ static void check(const test_matrix *a, const macko_device_matrix *d, int64_t k,
   const double beta = odd ? 0 : 0.5;
   uint16_t *x = malloc((size_t)(k * ldx) * 2), *y = malloc((size_t)(k * ROWS) * 2), *y0 = malloc((size_t)(k * ROWS) * 2);
   macko_error err = {0};
-  for (int64_t j = 0; j < k * ldx; j++) x[j] = draw_16_bits(a->type);
+  for (int64_t j = 0; j < k * ldx; j++) x[j] = j % ldx < a->ncols ? draw_16_bits(a->type) : 0x7fff; /* NaN between vectors */
   for (int64_t i = 0; i < k * ROWS; i++) y[i] = y0[i] = beta == 0 ? 0x7fff : draw_16_bits(a->type);
   for (int64_t j = 0; odd && j < k; j += 2) x[j * ldx + (j * 997 + 5) % a->ncols] = (uint16_t)(j % 6 == 4 ? inf + 1 : inf);
   test_product q = {MACKO_OP_N, a->type, k, 0.75, beta, x, ldx, y, ROWS};
