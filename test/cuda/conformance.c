@@ -1,5 +1,6 @@
 /* Every format, layout, gap width, value codec and vector type on the GPU, within the error bound of plain CSR. */
 #include "conformance.h"
+#include "../lib/half_value.h"
 
 #include <cuda_runtime_api.h>
 #include <float.h>
@@ -41,16 +42,6 @@ macko_status multiply_on_device(const void *matrix, const test_product *q, macko
 
 /* ---- 16-bit vectors: inputs that are exact, the result within one rounding more ---- */
 
-double from_16_bits(macko_type type, uint16_t bits)
-{
-  int exponent_bits = type == MACKO_F16 ? 5 : 8, fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
-  int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1), fraction = bits & ((1 << fraction_bits) - 1);
-  double size = exponent ? ldexp((1 << fraction_bits) + fraction, exponent - bias - fraction_bits)
-                         : ldexp(fraction, 1 - bias - fraction_bits);
-  if (exponent == (1 << exponent_bits) - 1) size = fraction ? NAN : INFINITY;
-  return bits >> 15 ? -size : size;
-}
-
 uint16_t draw_16_bits(macko_type type)
 {
   uint64_t r = test_draw();
@@ -71,14 +62,14 @@ void check_16_bits(const test_matrix *a, const macko_device_matrix *d, macko_typ
   ck_assert_msg(!multiply_on_device(&on, &q, &err), "%s, %s: %s", a->name, what, err.text);
   for (int64_t n = 0; n < ny; n++) {
     int64_t i = n % a->nrows, vector = n / a->nrows;
-    long double ref = beta == 0 ? 0 : beta * from_16_bits(type, y0[n]), size = fabsl(ref);
+    long double ref = beta == 0 ? 0 : beta * test_half_value(type, y0[n]), size = fabsl(ref);
     for (int64_t p = a->row_ptr[i]; p < a->row_ptr[i + 1]; p++) {
-      long double t = 0.75L * a->exact[p] * from_16_bits(type, x[vector * a->ncols + a->cols[p]]);
+      long double t = 0.75L * a->exact[p] * test_half_value(type, x[vector * a->ncols + a->cols[p]]);
       ref += t, size += fabsl(t);
     }
     long double nu = (long double)(a->row_ptr[i + 1] - a->row_ptr[i] + 3) * (FLT_EPSILON / 2);
     long double bound = nu / (1 - nu) * size * (1 + unit) + unit * fabsl(ref) + tiny;
-    double got = from_16_bits(type, y[n]);
+    double got = test_half_value(type, y[n]);
     /* Beyond the type's range the result is Inf. */
     if (fabsl(ref) + bound > largest ? isnan(got) : !(fabsl(got - ref) <= bound))
       ck_abort_msg("%s, %s, %s vectors: element %ld of vector %ld is %.9g, not %.9Lg", a->name, what, macko_type_name(type),

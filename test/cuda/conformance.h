@@ -20,8 +20,7 @@ void check_device(const test_matrix *a, const test_products *p, const macko_matr
 void check_16_bits(const test_matrix *a, const macko_device_matrix *d, macko_type type, int64_t k, double beta,
                    const char *what);
 
-/* Give a number of 16 bits as a double, and one of 1 to 2 in steps of the type, of either sign. */
-double from_16_bits(macko_type type, uint16_t bits);
+/* Draws a number of 16 bits of 1 to 2, in steps of the type, or the negative of one. */
 uint16_t draw_16_bits(macko_type type);
 
 /* Both for *a under these options, if the host can encode it and there is a kernel. */

@@ -1,6 +1,7 @@
 /* Of the suite cuda_conformance: weights of 16 bits in layout row with so many vectors that their rows are multiplied with zeros,
  * in tiles. A zero must not meet elements of x that are not finite. */
 #include "conformance.h"
+#include "../lib/half_value.h"
 
 #include <float.h>
 #include <math.h>
@@ -57,12 +58,12 @@ static void check(const test_matrix *a, const macko_device_matrix *d, int64_t k,
   ck_assert_msg(!multiply_on_device(&on, &q, &err), "%s", err.text);
   for (int64_t n = 0; n < k * ROWS; n++) {
     const int64_t i = n % ROWS, vector = n / ROWS;
-    long double want = beta == 0 ? 0 : beta * from_16_bits(a->type, y0[n]), size = fabsl(want);
+    long double want = beta == 0 ? 0 : beta * test_half_value(a->type, y0[n]), size = fabsl(want);
     for (int64_t p = a->row_ptr[i]; p < a->row_ptr[i + 1]; p++) {
-      const long double t = 0.75L * a->exact[p] * from_16_bits(a->type, x[vector * ldx + a->cols[p]]);
+      const long double t = 0.75L * a->exact[p] * test_half_value(a->type, x[vector * ldx + a->cols[p]]);
       want += t, size += fabsl(t);
     }
-    const double got = from_16_bits(a->type, y[n]);
+    const double got = test_half_value(a->type, y[n]);
     if (!agrees(got, want, size, a->row_ptr[i + 1] - a->row_ptr[i], a->type))
       ck_abort_msg("row %d of vector %d of %d is %g instead of %Lg", (int)i, (int)vector, (int)k, got, want);
   }

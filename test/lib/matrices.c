@@ -1,4 +1,5 @@
 #include "matrices.h"
+#include "half_value.h"
 #include "../assertions.h"
 
 #include <float.h>
@@ -124,22 +125,6 @@ static void pattern_row(builder *b, int pattern, int64_t i)
 
 /* ---- values ---- */
 
-static double half_to_double(uint16_t h)
-{
-  int exponent = h >> 10 & 31, fraction = h & 1023;
-  double size = exponent == 31 ? (fraction ? NAN : INFINITY)
-                                : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-  return h >> 15 ? -size : size;
-}
-
-static double bf16_to_double(uint16_t h)
-{
-  int exponent = h >> 7 & 255, fraction = h & 127;
-  double size = exponent == 255 ? (fraction ? NAN : INFINITY)
-                                 : exponent ? ldexp(128 + fraction, exponent - 134) : ldexp(fraction, -133);
-  return h >> 15 ? -size : size;
-}
-
 /* Small integers are exact in every type: 0, 1, ... 8 as f16 and bf16 bits. */
 static const uint16_t f16_integers[] = {0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700, 0x4800};
 static const uint16_t bf16_integers[] = {0, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0, 0x4100};
@@ -168,7 +153,7 @@ static void put(test_matrix *a, int64_t row, int64_t p, int kind)
     if (kind == 0 && r % 11 == 0) bits = 0;
     if (negative) bits |= 0x8000;
     ((uint16_t *)a->values)[p] = bits;
-    a->exact[p] = a->type == MACKO_F16 ? half_to_double(bits) : bf16_to_double(bits);
+    a->exact[p] = test_half_value(a->type, bits);
   }
 }
 
