@@ -30,17 +30,14 @@ static test_matrix make(int64_t n, int place, int uneven, macko_type type)
   return a;
 }
 
-/* Fills n elements with numbers that every type of vectors holds. */
+/* Fills n elements of a vector. */
 static void fill(macko_type type, void *v, int64_t n)
 {
   for (int64_t i = 0; i < n; i++) {
-    const float number = (float)((int)(test_draw() % 255) - 127) * 0x1p-6f; /* exact in bf16 and in f16 */
-    uint32_t bits;
-    memcpy(&bits, &number, 4);
-    const uint32_t half = number == 0 ? 0 : (bits >> 16 & 0x8000) | (((bits >> 23 & 0xff) - 112) << 10 | (bits >> 13 & 0x3ff));
-    if (type == MACKO_F64) ((double *)v)[i] = number + 0x1p-40 * (double)test_draw();
-    else if (type == MACKO_F32) ((float *)v)[i] = number + 0x1p-50f * (float)test_draw();
-    else ((uint16_t *)v)[i] = (uint16_t)(type == MACKO_F16 ? half : bits >> 16);
+    const double number = (double)test_draw() * 0x1p-30 - 1;
+    if (type == MACKO_F64) ((double *)v)[i] = number;
+    else if (type == MACKO_F32) ((float *)v)[i] = (float)number;
+    else ((uint16_t *)v)[i] = draw_16_bits(type);
   }
 }
 
