@@ -90,8 +90,8 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
  * graph can capture it, and but for work space nothing is allocated. Same matrix and vectors give the same bits on every run,
  * within the error bound of macko_multiply. Op T is op N of the transpose, alpha (A' x), where the CPU takes A' (alpha x): the
  * two differ where alpha x leaves the range of f64. Any number of streams and threads may multiply with one device matrix at
- * once. Weights of 16 bits in layout row are multiplied by five vectors of 16 bits or more on tensor cores, where each column of X
- * begins at a multiple of 16 bytes. Where rows are so long that several blocks of threads add up one, and where format csr multiplies four vectors or more
+ * once. Weights of 16 bits in layout row are multiplied by three vectors of 16 bits, and by five or more, on tensor cores, where
+ * each column of X begins at a multiple of 16 bytes. Where rows are so long that several blocks of threads add up one, and where format csr multiplies four vectors or more
  * and columns are scattered, that takes work space, of up to 16 MB or, where that is more, 32 bytes a column: the four streams
  * that multiply with the matrix first keep one each, a product on any other takes it from a pool of memory
  * (cudaMallocFromPoolAsync) that keeps what was needed at once. In a graph it becomes a node, so that CUDA lets such a graph

@@ -154,11 +154,13 @@ static int takes(const rows &a, const device_rows *r, const device_values &value
          std::max(tile_bytes<8, 2>(), tile_bytes<8, 4>()) <= r->shared_bytes;
 }
 
-/* Says whether so many vectors are multiplied faster so: a tile costs much even where it is all but empty. */
+/* Says whether so many vectors are multiplied faster so. A tile costs much even where it is all but empty, and one group of vectors
+ * side by side (row_beside.cu) takes no longer. */
 static int pays(const rows &a, int64_t vectors)
 {
-  enum { LEAST = 5, SHARE = 3 };
-  return vectors >= LEAST && (double)a.nnz * (double)vectors * SHARE >= (double)a.nrows * (double)a.ncols;
+  enum { LEAST = 3, SHARE = 3 };
+  return vectors >= LEAST && vectors != MACKO_DEVICE_GROUP &&
+         (double)a.nnz * (double)vectors * SHARE >= (double)a.nrows * (double)a.ncols;
 }
 
 int64_t macko_rows_multiply_tiles(const rows &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream)
