@@ -103,10 +103,13 @@ template <int BITS> struct row_feed {
     return 1;
   }
 
-  /* Makes what a chunk has of other rows zero: values, and the code of the row's first entry and those before. */
+  /* Makes what a chunk has of other rows zero, values and codes, and the code of the row's first entry: behind the last row there
+   * may be anything. What is left of them is zeros in the columns beside the row. */
   __device__ __forceinline__ void clear_others(int low, int high)
   {
     steps.clear(low + 1);
+#pragma unroll
+    for (int i = 0; i < E / 4; i++) steps.words[i] &= (uint32_t)~(0xffffffffull << 8 * min(max(high - 4 * i, 0), 4));
 #pragma unroll
     for (int i = 0; i < E * SIZE / 4; i++) {
       if (2 * i < low || 2 * i >= high) values[i] &= 0xffff0000u;

@@ -143,11 +143,10 @@ static cudaError_t start_bits(const rows &a, const device_values &values, const 
   return a.bits == 4 ? start_eights<TYPE, 4>(a, values, v, count, stream) : start_eights<TYPE, 8>(a, values, v, count, stream);
 }
 
-/* Says whether the kernel takes these matrix and vectors. Copies are of 16 bytes. With fewer columns than MOST_COLUMNS no sum of
- * the steps of a chunk goes beyond 31 bits, not even where it goes on into other rows. */
+/* Says whether the kernel takes these matrix and vectors. Copies are of 16 bytes, and columns are counted in bytes, in 31 bits. */
 static int takes(const rows &a, const device_rows *r, const device_values &values, const macko_product *p)
 {
-  enum { MOST_COLUMNS = 1 << 22 };
+  enum { MOST_COLUMNS = 1 << 29 };
   const int type = values.stored_type;
   return !a.paper && (a.bits == 4 || a.bits == 8) && (type == MACKO_F16 || type == MACKO_BF16) && p->vector_type == type &&
          (uintptr_t)p->x % 16 == 0 && p->ldx % EIGHT == 0 && a.ncols < MOST_COLUMNS && a.nnz <= INT32_MAX &&
