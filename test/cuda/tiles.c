@@ -83,7 +83,7 @@ static void poison(void)
 /* Vectors that begin where copies of 16 bytes can, and others; columns that fill the last tile, and that do not. */
 START_TEST(rows_with_zeros)
 {
-  static const int64_t counts[] = {3, 5, 8, 13, 16, 24, 32, 41}, cols[] = {1024, 5120, 3001, MOST_COLS - 4};
+  static const int64_t counts[] = {3, 8, 13, 32, 37}, cols[] = {1024, 5120, 3001, MOST_COLS - 4};
   const macko_type type = _i % 2 ? MACKO_BF16 : MACKO_F16;
   test_seed((uint64_t)_i + 1);
   for (int n = 0; n < 4; n++)
@@ -99,9 +99,10 @@ START_TEST(rows_with_zeros)
       ck_assert_int_eq(macko_encode(&csr, &o, &m, NULL), MACKO_OK);
       poison();
       ck_assert_int_eq(macko_device_upload(m, NULL, &d, NULL), MACKO_OK);
-      for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
-        for (int odd = 0; odd < 2; odd++)
-          check(&a, d, counts[k], (cols[n] + 7) / 8 * 8, odd), check(&a, d, counts[k], cols[n] + 1, odd);
+      for (int odd = 0; odd < 2; odd++) {
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) check(&a, d, counts[k], (cols[n] + 7) / 8 * 8, odd);
+        check(&a, d, counts[0], cols[n] + 1, odd);
+      }
       macko_device_destroy(&d);
       macko_destroy(&m);
       test_free(&a);
