@@ -7,13 +7,16 @@
 #include "core/format.h"
 #include "core/hash.h"
 
+#include <math.h>
+
 /* A GPU loads MACKO_SECTOR bytes at least. A stretch has at most MACKO_STRETCH entries, about what a block of threads has on its
  * way at once, and there are at most MACKO_STRETCHES. Its sectors are told apart in a table of MACKO_SECTOR_SLOTS, a power of
  * two. */
 enum { MACKO_SECTOR = 32, MACKO_STRETCH = 2048, MACKO_STRETCHES = 128, MACKO_SECTOR_SLOTS = 2 * MACKO_STRETCH };
 
-/* So many sectors stay in the first-level cache of a multiprocessor, and so many of these there are. */
-enum { MACKO_NEAR_SECTORS = 4096, MACKO_MULTIPROCESSORS = 132 };
+/* So many sectors stay in the first-level cache of a multiprocessor whatever kernels use of it, so many where they leave it to x,
+ * and so many multiprocessors there are. */
+enum { MACKO_NEAR_SECTORS = 4096, MACKO_ALONE_SECTORS = 7000, MACKO_MULTIPROCESSORS = 132 };
 
 /* There are `count` stretches. Number i has the entries of `rows` rows from row i * step on, as far as there are so many rows,
  * and is cut at MACKO_STRETCH entries; `columns` elements of x are a sector. */
@@ -48,6 +51,21 @@ static inline double macko_all_sectors(const macko_stretches *s, int64_t entries
   const double all = entries ? (double)sectors / (double)entries * (double)nnz : 0;
   const int64_t of_x = (ncols + s->columns - 1) / s->columns, most = MACKO_MULTIPROCESSORS * of_x;
   return of_x <= MACKO_NEAR_SECTORS && all > (double)most ? (double)most : all;
+}
+
+/* Gives the share of the sectors that a multiprocessor asks for again that kernels find in its first-level cache which leave it to
+ * x, where it does not hold x whatever they use of it: all where x fits, none where x is twice as large. */
+static inline double macko_share_found(int columns, int64_t ncols)
+{
+  const double of_x = (double)ncols / columns;
+  return of_x <= MACKO_NEAR_SECTORS ? 0 : fmax(0, fmin(1, 2 - of_x / MACKO_ALONE_SECTORS));
+}
+
+/* Gives how many of `all` sectors multiprocessors have asked for before, where columns lie anywhere. */
+static inline double macko_sectors_again(double all, int columns, int64_t ncols)
+{
+  const double of_x = (double)ncols / columns, each = all / MACKO_MULTIPROCESSORS;
+  return MACKO_MULTIPROCESSORS * (each - of_x * (1 - exp(-each / of_x)));
 }
 
 /* This is a count under way in host memory. A slot holds the number of a sector and of the stretch, from 1, that has put it

@@ -1,6 +1,8 @@
-/* The sectors of x that slices of sorted rows ask for, counted in a sample of a csr in host memory. */
+/* The sectors of x that slices of sorted rows ask for, counted in a sample of a csr in host memory, and those that slices find in
+ * the caches of a GPU. */
 #include "macko/slice_apart.h"
 
+#include "core/cost.h"
 #include "macko/slice_describe.h"
 
 /* As a macko_count_range this counts the stretches of a window; context is the sample. */
@@ -27,4 +29,12 @@ double macko_host_sorted_sectors(void *findings)
   const macko_stretches stretches = macko_stretches_of(csr->nrows, nnz, csr->value_type);
   const macko_apart_sample s = macko_apart_sample_of(csr->nrows, nnz, csr->value_type);
   return macko_sample_sectors(findings, &stretches, s.windows, s.step, MACKO_SLICE_WINDOW, count_window, &s);
+}
+
+double macko_slice_spared(const macko_facts *f, const macko_options *options)
+{
+  const int columns = macko_stretches_of(f->csr->nrows, f->nnz, f->csr->value_type).columns;
+  const double share = macko_share_found(columns, f->csr->ncols);
+  if (options->target != MACKO_TARGET_GPU || !f->sectors || share == 0) return 0;
+  return macko_cost_of(options)->sector * share * macko_sectors_again(f->sectors(f->context), columns, f->csr->ncols);
 }

@@ -2,6 +2,7 @@
  * the blocks. */
 #include "core/cost.h"
 #include "core/threads.h"
+#include "macko/slice_apart.h"
 #include "macko/slice_look.h"
 #include "macko/slice_repeats.h"
 
@@ -455,7 +456,7 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   if (!s) s = look(f, options, sorted, sorted ? 0 : stencils_allowed(a, options), &best, err);
   if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
   if (!s && !sorted) s = try_sorted(f, options, &best, err);
-  if (!s) fill_plan(a, cost, &best, plan), plan->waits += waits_of(f, options, &best);
+  if (!s) fill_plan(a, cost, &best, plan), plan->waits += waits_of(f, options, &best) - macko_slice_spared(f, options);
   return s;
 }
 
@@ -486,6 +487,7 @@ macko_status macko_slice_plan_pairs(const macko_facts *f, const macko_options *o
   facts.wide_pairs |= wide;
   *plan = *pattern;
   fill_plan(a, macko_cost_of(options), &facts, plan);
+  plan->waits -= macko_slice_spared(f, options);
   plan->table = facts.pairs;
   return MACKO_OK;
 }

@@ -4,6 +4,7 @@
 #include "macko.h"
 #include "suite.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,30 @@ START_TEST(a_small_x_is_loaded_once)
   a = make(8);
   ck_assert_double_lt(time[0], seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr[0]));
   release(&a);
+}
+END_TEST
+
+/* Gives the seconds of a format for the same entries, whose columns are spread over so many, a sector each. */
+static double seconds_of_spread(int64_t ncols, macko_format format)
+{
+  scattered a = make(8);
+  macko_csr c = view(&a);
+  for (int64_t p = 0; p < ROWS * LENGTH; p++)
+    a.cols[p] = (int32_t)(p % LENGTH * (ncols / LENGTH) + 4 * 7919 * (p / LENGTH) % (ncols / LENGTH));
+  c.ncols = ncols;
+  const double time = predicted(&c, format, MACKO_TARGET_GPU).seconds;
+  release(&a);
+  return time;
+}
+
+/* Slices leave the first-level caches to x: one that these hold only then costs slices less than one that they never hold. */
+START_TEST(slices_leave_the_cache_to_x)
+{
+  const int64_t held = 24000, too_many = 64000;
+  const double again = 132 * (ROWS * LENGTH / 132.0 - (double)held / 4 * (1 - exp(-4.0 * ROWS * LENGTH / 132 / (double)held)));
+  const double csr = seconds_of_spread(too_many, MACKO_FORMAT_CSR) - seconds_of_spread(held, MACKO_FORMAT_CSR);
+  const double slices = seconds_of_spread(too_many, MACKO_FORMAT_MACKO) - seconds_of_spread(held, MACKO_FORMAT_MACKO);
+  ck_assert_double_ge(slices - csr, 0.9e-9 * macko_h200_cost.sector * again);
 }
 END_TEST
 
@@ -432,6 +457,7 @@ int main(void)
   tcase_add_test(t, every_form_gathers_alike);
   tcase_add_test(t, a_gpu_waits_for_long_rows);
   tcase_add_test(t, a_small_x_is_loaded_once);
+  tcase_add_test(t, slices_leave_the_cache_to_x);
   tcase_add_test(t, a_cpu_loads_lines);
   tcase_add_loop_test(t, a_gpu_is_as_fast_as_it_is, 0, 2);
   tcase_add_loop_test(t, pieces_are_predicted_alike, 0, 2);
