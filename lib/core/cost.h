@@ -18,6 +18,7 @@ typedef struct {
   double line;         /* line of x that a core of a CPU has in none of its own caches (lines.c) */
   double gone;         /* bytes, in sizes of a CPU's second-level cache, from which on it keeps nothing of what is streamed over and
                         * over; 1 where it loses what was used longest ago */
+  double last_gone;    /* the same in sizes of its last-level cache, of a product that is repeated */
   double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32; row, of format csr */
   double csr_long_entry, csr_long_row; /* the same, of f32 matrices, too, where rows are long enough for several entries a step */
   double csr_miss;     /* short row of more or fewer steps than the processor foresees */
@@ -184,7 +185,7 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
     return;
   }
   const macko_caches caches = macko_machine_caches();
-  const double lost = macko_lost_share(bytes, caches.last, 1);
+  const double lost = macko_lost_share(bytes, caches.last, c->last_gone);
   const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle, c->gone) + (c->byte - c->cached_byte) * lost;
   const double moved = (bytes + plan->drag * (double)plan->bytes) * byte + (double)plan->scattered * c->far_row * lost;
   plan->time = (moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8) + plan->waits;

@@ -1,8 +1,9 @@
 /* macko-bench on the CPU: how all methods of a matrix are checked and timed. They are prepared first (cpu_methods.c) and then
  * timed in turn, round after round, so that whatever else the machine does falls on all of them alike, and in another order each
  * round: on a mesh, the first product of ours after those of the peers took up to 1.1 times as long as the next, whatever its
- * form. A matrix that fits into the last-level cache is multiplied for as long before it is timed, because the others have pushed
- * it out: some processors take what leaves one cache into the next only once it has been used again. */
+ * form. Before it is timed each multiplies as often as a solver's loop takes to settle, because the others have pushed its matrix
+ * out of the caches: some processors take what leaves one cache into the next only once it has been used again, and some keep a
+ * part, from product to product, of matrices several times the last-level cache. */
 #include "bench/cpu.h"
 
 #include <math.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 
 static const double shortest_sample = 1e-3; /* seconds; faster multiplies are timed several at a time */
+static const int settling = 5; /* products, at least, before times of a loop of them stay what they are */
+static const int kept_of = 6;  /* a matrix of up to so many times the last-level cache may leave a part there */
 
 /* A sentence that is too long for *err is cut. */
 macko_status bench_refuse(macko_error *err, macko_status status, const char *who, const char *why)
@@ -86,13 +89,14 @@ static void shuffle(int *order, int count, unsigned *state)
   }
 }
 
-/* Times a sample and sets *seconds to a product of k vectors. A matrix that fits into the cache is multiplied as often before,
- * and once more. */
-static macko_status time_batch(const bench_method *m, int k, int batch, int cached, const vectors *v, double *seconds,
+/* Times a sample and sets *seconds to a product of k vectors. A matrix of which caches keep something is multiplied before for as
+ * long and once more, and until its loop has settled. */
+static macko_status time_batch(const bench_method *m, int k, int batch, int kept, const vectors *v, double *seconds,
                                macko_error *err)
 {
   macko_status s = MACKO_OK;
-  for (int b = 0; !s && cached && b <= batch; b++) s = m->run(m, k, v->x, v->y, err);
+  const int before = !kept ? 0 : batch < settling ? settling : batch + 1;
+  for (int b = 0; !s && b < before; b++) s = m->run(m, k, v->x, v->y, err);
   double start = bench_now();
   for (int b = 0; !s && b < batch; b++) s = m->run(m, k, v->x, v->y, err);
   *seconds = (bench_now() - start) / batch;
@@ -100,12 +104,13 @@ static macko_status time_batch(const bench_method *m, int k, int batch, int cach
 }
 
 /* The methods of one matrix, what they multiply, and what was measured: times[i * repeats + round] is of method i; singles has the
- * same of one vector, where v has more, and paces the machine's pace in each round. cached: the matrix fits into the cache. */
+ * same of one vector, where v has more, and paces the machine's pace in each round. cached: the matrix fits into the cache; kept: a
+ * part of it may stay there. */
 typedef struct {
   const char *matrix;
   const macko_csr *a;
   bench_method methods[BENCH_METHODS + 1];
-  int count, cached, repeats;
+  int count, cached, kept, repeats;
   vectors v;
   rehearsal h[BENCH_METHODS];
   double *times, *singles, *paces;
@@ -124,8 +129,8 @@ static macko_status time_rounds(comparison *c, macko_error *err)
     s = macko_measure_pace(c->a, &c->paces[round], err);
     for (int turn = 0; !s && turn < c->count; turn++) {
       const int i = order[turn], at = i * c->repeats + round;
-      s = time_batch(&c->methods[i], c->v.k, c->h[i].batch, c->cached, &c->v, &c->times[at], err);
-      if (!s && c->v.k > 1) s = time_batch(&c->methods[i], 1, c->h[i].batch_of_one, c->cached, &c->v, &c->singles[at], err);
+      s = time_batch(&c->methods[i], c->v.k, c->h[i].batch, c->kept, &c->v, &c->times[at], err);
+      if (!s && c->v.k > 1) s = time_batch(&c->methods[i], 1, c->h[i].batch_of_one, c->kept, &c->v, &c->singles[at], err);
     }
   }
   return s;
@@ -165,7 +170,9 @@ static macko_status add_rows(const comparison *c, bench_table *table, macko_erro
 macko_status bench_cpu(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
 {
   const size_t most = (size_t)settings->repeats * BENCH_METHODS;
-  comparison c = {.matrix = matrix, .a = a, .cached = bench_csr_bytes(a) <= settings->cache, .repeats = settings->repeats,
+  const int64_t bytes = bench_csr_bytes(a);
+  comparison c = {.matrix = matrix, .a = a, .cached = bytes <= settings->cache, .kept = bytes <= kept_of * settings->cache,
+                  .repeats = settings->repeats,
                   .times = malloc((2 * most + (size_t)settings->repeats) * sizeof(double))};
   if (c.times) c.singles = c.times + most, c.paces = c.singles + most;
   macko_status s = open_vectors(a, settings->vectors, &c.v, err);
