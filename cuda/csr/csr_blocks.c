@@ -3,9 +3,6 @@
 
 #include <stdlib.h>
 
-/* Matrices of so many entries fill a GPU for so long that larger blocks, of which there are fewer to start, are faster. */
-enum { LARGE = 3000000 };
-
 /* This is about the number of blocks that run at once: nine on each of 120 multiprocessors. The number does not depend on the
  * GPU, so that a matrix is cut in the same way on all of them. */
 enum { RUNNING = 9 * 120 };
@@ -15,7 +12,7 @@ enum { RUNNING = 9 * 120 };
  * holds four of the longest rows, which are looked for only then. These rules were measured from 0.1 to 30 million nonzeros. */
 static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
 {
-  int64_t longest = 0, entries = m->nnz / RUNNING, most = MACKO_CSR_THREADS * (m->nnz < LARGE ? MACKO_CSR_SOME : MACKO_CSR_MOST);
+  int64_t longest = 0, entries = m->nnz / RUNNING, most = macko_csr_block_entries(m->nnz);
   if (entries >= most) return most;
   for (int64_t i = 0; i < m->nrows; i++) {
     int64_t length = macko_index(row_ptr->type, row_ptr->data, i + 1) - macko_index(row_ptr->type, row_ptr->data, i);

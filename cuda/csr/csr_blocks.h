@@ -9,11 +9,6 @@
 extern "C" {
 #endif
 
-/* Loads start at multiples of MACKO_CSR_ALIGN entries. From there on a block of MACKO_CSR_THREADS threads spans at most FEW, SOME
- * or MOST entries a thread, the same for all blocks of a matrix, or a few times as many of one row. */
-enum { MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
-enum { MACKO_CSR_FEW = 2, MACKO_CSR_SOME = 4, MACKO_CSR_MOST = MACKO_CSR_A_LANE };
-
 /* A block is entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
 typedef struct {
   int64_t begin, row;      /* first entry and row */

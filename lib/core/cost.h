@@ -30,6 +30,8 @@ typedef struct {
   double csr_saved;    /* share of the bytes of shared columns, which are read once, that a product beyond the caches spares */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
   double csr_uneven;   /* entry by which a row's length differs from the mean, shared by the lanes of the row */
+  double csr_unfilled; /* entry that blocks of threads have room for and whole rows leave */
+  double csr_pieces;   /* once more where all rows of a matrix of less than MACKO_CSR_LARGE entries are cut */
   double csr_filling, csr_filling_single; /* more for each of the first MACKO_FILLING_ENTRIES, of f64 and of other matrices: there
                                            * are no other blocks of threads yet to hide waits, of which more run of the latter */
   double csr_sooner;   /* less than `launch` for a product of format csr */
@@ -69,9 +71,9 @@ typedef struct {
   double last_wave;    /* share of the wait for the longest slice that comes again, by what the last wave of warps leaves empty */
   double row_wide, row_single, row_narrow; /* entry of layout row, of a matrix of 8, 4, and 2 bytes; on a GPU, slot of its chunks */
   double row_row;      /* row of layout row */
-  double row_chunk;    /* instead of these two, where a GPU has x in shared memory: chunk of entries in which a row ends */
-  double row_chunk_single; /* more for an entry of 4 bytes there */
-  double row_column;   /* more for a column there: each multiprocessor loads all of x */
+  double row_shared;   /* instead of these two, where a GPU has x in shared memory: entry */
+  double row_shared_single; /* more for an entry of 4 bytes there */
+  double row_staged;   /* once more there: every block of threads loads all of x first */
   double row_cut;      /* once more where a GPU cuts long rows, whose pieces another kernel adds up */
   double row_escape;   /* more for a gap that is in the list of long ones */
   double row_thin;     /* more for a gap of less than 4 bits */

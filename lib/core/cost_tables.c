@@ -86,22 +86,24 @@ static const macko_cost narrow_cost = {
  * with half of them held out, what is chosen by the costs was as good on the other half. That the fastest form is ahead of the
  * others counted more than its time. What slices cost was fitted to 111 others when their loops had changed, and what they wait
  * for to 577; what eccsr costs to 335, most of them the same, when slices had come to be shared by other rules, and without masks
- * to 55 others, some of short rows, which showed what a slice costs besides its runs; layout row to 171; csr to 191, when its
- * blocks had come to be computed by kernels of three sizes; stencils to 17 grids, when their entries had become arguments of a
- * kernel; rows of csr, uneven ones, the steps of the longest slice beyond twice the mean, and codes of 16 bits to 173, among them
- * 35 real ones as tiles of two sizes, as the others have few rows that are far longer than most and hardly a large dictionary.
+ * to 55 others, some of short rows, which showed what a slice costs besides its runs; layout row to 171, and of rows of more than
+ * 200 entries, of weights, to 85; csr to 191, when its blocks had come to be computed by kernels of three sizes; stencils to 17
+ * grids, when their entries had become arguments of a kernel; rows of csr, uneven ones, the steps of the longest slice beyond twice
+ * the mean, and codes of 16 bits to 173, among them 35 real ones as tiles of two sizes, as the others have few rows that are far
+ * longer than most and hardly a large dictionary.
  * Those of dtans but its step, of pairs and of codes of 8 bits are older. A slice costs what its loads wait for each other, as far
  * as other warps do not hide it. */
 const macko_cost macko_h200_cost = {
   .byte = 0.000207, .launch = 5870, .sector = 0.0045, .apart = 0.0027, .csr_entry = 0.00041, .csr_row = 0.001,
   .csr_single = 0.00062, .csr_half = 0.00079, .csr_uneven = 0.0007, .csr_filling = 0.00158, .csr_filling_single = 0.00089,
-  .csr_sooner = 800,
+  .csr_sooner = 800, .csr_unfilled = 0.0016, .csr_pieces = 2500,
   .stencil = 0.00005, .stencil_slice = 0.048, .uniform = 0.00012, .run = 0.00012, .listed = 0.0001525, .walked = 0.000145,
   .paired = 0.00065, .pair = 0.000004, .run_paired = 0.00035, .wide_paired = 0.00195, .slice = 0.2, .slice_warp = 0.28,
   .passed = 0.1, .stencil_step = 180, .step = 20, .step_alone = 30, .step_gap = 34, .step_listed = 55,
   .step_uneven = 190, .step_uneven_single = 100, .step_bytes = 0.55, .step_bytes_single = 0.8, .step_ahead = 0.5, .last_wave = 0.7,
-  .row_wide = 0.0043, .row_single = 0.0021, .row_narrow = 0.002, .row_row = 0.008, .row_chunk = 1.03, .row_chunk_single = 0.00037,
-  .row_column = 0.062, .row_cut = 4500, .row_escape = 0.025, .row_thin = 0.0006, .ordered_row = 0.00024,
+  .row_wide = 0.0043, .row_single = 0.0021, .row_narrow = 0.002, .row_row = 0.008,
+  .row_shared = 0.000122, .row_shared_single = 0.00034, .row_staged = 4200, .row_cut = 4500, .row_escape = 0.025,
+  .row_thin = 0.0006, .ordered_row = 0.00024,
   .few_codes = 0.00076, .byte_codes = 0.00021, .half_codes = 0.00094, .halves = 0.0001, .integers = 0.00002,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_step = 157, .dtans_least = 0.0028,

@@ -2,8 +2,24 @@
 #ifndef MACKO_CSR_FACTS_H
 #define MACKO_CSR_FACTS_H
 
+#include <stdint.h>
+
 /* About so many entries of a row each lane of a GPU adds up: a block of threads takes so many times its threads. */
 enum { MACKO_CSR_A_LANE = 6 };
+
+/* On a GPU loads start at multiples of MACKO_CSR_ALIGN entries. From there on a block of MACKO_CSR_THREADS threads spans at most
+ * FEW, SOME or MOST entries a thread, the same for all blocks of a matrix, or a few times as many of one row. */
+enum { MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
+enum { MACKO_CSR_FEW = 2, MACKO_CSR_SOME = 4, MACKO_CSR_MOST = MACKO_CSR_A_LANE };
+
+/* Matrices of so many entries fill a GPU for so long that larger blocks, of which there are fewer to start, are faster. */
+enum { MACKO_CSR_LARGE = 3000000 };
+
+/* Gives the number of entries of a block of a matrix of that many. */
+static inline int64_t macko_csr_block_entries(int64_t nnz)
+{
+  return MACKO_CSR_THREADS * (nnz < MACKO_CSR_LARGE ? MACKO_CSR_SOME : MACKO_CSR_MOST);
+}
 
 /* Of every MACKO_CSR_EVERY rows the first MACKO_CSR_STRETCH are looked at; longer ones count as of MACKO_CSR_LONGEST entries, so
  * that squares can be added up. */

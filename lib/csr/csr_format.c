@@ -93,6 +93,25 @@ static double uneven_entries(const macko_csr *a, const macko_csr_lengths *l)
   return (double)a->nrows * differ / lanes;
 }
 
+/* Gives how many more entries a GPU's blocks of threads have room for than rows of mean length fill, where few fit into one; rows
+ * that are cut leave nothing. Blocks start where loads may, half of MACKO_CSR_ALIGN before their rows in the mean. */
+static double unfilled_entries(const macko_csr *a, int64_t nnz)
+{
+  enum { FEW_ROWS = 4 };
+  const double room = (double)macko_csr_block_entries(nnz) - MACKO_CSR_ALIGN / 2;
+  const double rows = floor(room * (double)a->nrows / (double)nnz);
+  return rows < 1 || rows >= FEW_ROWS ? 0 : room * (double)a->nrows / rows - (double)nnz;
+}
+
+/* Gives the nanoseconds that a GPU takes longer for rows that do not fill its blocks of threads, or not one by one. */
+static double blocks_time(const macko_options *options, const macko_csr *a, int64_t nnz)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  if (options->target != MACKO_TARGET_GPU || nnz == 0) return 0;
+  const int cut = nnz < MACKO_CSR_LARGE && nnz / a->nrows > macko_csr_block_entries(nnz);
+  return unfilled_entries(a, nnz) * cost->csr_unfilled + cut * cost->csr_pieces;
+}
+
 /* Gives what a product takes besides reading bytes, with values stored as that. Vectors have the type of values as a rule: for
  * those of f64 and f32 there are loops with AVX2, which short rows of f32 gain less from, and a GPU nothing. Shared rows spare
  * loads of columns and of x; their own costs are not the same share on every processor. */
@@ -109,7 +128,7 @@ static double work_of(const macko_options *options, const macko_csr *a, int64_t 
   const double rows = (double)a->nrows * row + missed_rows(cost, a, *seen) * miss;
   const double filling = f64 ? cost->csr_filling : cost->csr_filling_single;
   return (double)nnz * entry * (1 - cost->csr_shared * shared) + rows * (1 - cost->csr_shared_row * shared) +
-         uneven_entries(a, &seen->lengths) * cost->csr_uneven +
+         uneven_entries(a, &seen->lengths) * cost->csr_uneven + blocks_time(options, a, nnz) +
          (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * filling - cost->csr_sooner;
 }
 

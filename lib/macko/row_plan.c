@@ -176,24 +176,23 @@ static int shares_x(const macko_csr *a, int64_t nnz, int bits)
 }
 
 /* Gives what the time of a product is counted in: entries, and on a GPU the slots of the chunks that rows are taken in, one chunk a
- * row or, where rows are longer than a warp's chunk, half a chunk a row more than their entries. */
+ * row. Where rows are longer than a warp's chunk lanes load what follows while they wait for the first one, so that an entry beyond
+ * the first half of it, which is what alignment leaves, takes a fifth of a slot. */
 static double slots_of(const macko_options *options, const macko_csr *a, int64_t nnz)
 {
   const int entries = macko_lane_entries(a->value_type);
-  const int64_t chunks = (int64_t)lanes_of(a, nnz).lanes * entries * a->nrows;
-  if (options->target != MACKO_TARGET_GPU) return (double)nnz;
-  return nnz + entries / 2 * a->nrows <= chunks ? (double)chunks : (double)nnz + (double)chunks / 2;
+  const double chunks = (double)lanes_of(a, nnz).lanes * entries * (double)a->nrows, all = (double)nnz;
+  if (options->target != MACKO_TARGET_GPU) return all;
+  return all + entries / 2 * (double)a->nrows <= chunks ? chunks : chunks + (all - chunks / 2) / 5;
 }
 
-/* Where x is shared, warps take chunks of entries, and those in which a row ends take longer. */
+/* Where x is shared, rows cost no more than their entries. */
 double macko_row_work(const macko_options *options, const macko_csr *a, int64_t nnz, int bits)
 {
   const macko_cost *cost = macko_cost_of(options);
   const int size = macko_type_bytes(a->value_type);
-  if (cost->row_chunk > 0 && shares_x(a, nnz, bits)) {
-    const double ends = nnz / MACKO_ROW_CHUNK < a->nrows ? (double)nnz / MACKO_ROW_CHUNK : (double)a->nrows;
-    return ends * cost->row_chunk + (size == 4 ? (double)nnz * cost->row_chunk_single : 0) + (double)a->ncols * cost->row_column;
-  }
+  if (cost->row_staged > 0 && shares_x(a, nnz, bits))
+    return cost->row_staged + (double)nnz * (cost->row_shared + (size == 4 ? cost->row_shared_single : 0));
   const double slot = size == 8 ? cost->row_wide : size == 4 ? cost->row_single : cost->row_narrow;
   return slots_of(options, a, nnz) * slot + (double)a->nrows * cost->row_row;
 }

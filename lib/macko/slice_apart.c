@@ -35,6 +35,6 @@ double macko_slice_spared(const macko_facts *f, const macko_options *options)
 {
   const int columns = macko_stretches_of(f->csr->nrows, f->nnz, f->csr->value_type).columns;
   const double share = macko_share_found(columns, f->csr->ncols);
-  if (options->target != MACKO_TARGET_GPU || !f->sectors || share == 0) return 0;
+  if (options->target != MACKO_TARGET_GPU || macko_type_bytes(f->csr->value_type) < 4 || !f->sectors || share == 0) return 0;
   return macko_cost_of(options)->sector * share * macko_sectors_again(f->sectors(f->context), columns, f->csr->ncols);
 }

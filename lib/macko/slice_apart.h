@@ -41,7 +41,7 @@ MACKO_INLINE void macko_apart_stretch(const macko_apart_sample *s, int64_t rows,
 double macko_host_sorted_sectors(void *findings);
 
 /* Gives the nanoseconds that a GPU spares where slices, which leave its first-level caches to x, find it there and other formats do
- * not; 0 for a CPU. */
+ * not; 0 for a CPU, and for values of 16 bits, whose x is half as large where it has their type. */
 double macko_slice_spared(const macko_facts *f, const macko_options *options);
 
 #endif

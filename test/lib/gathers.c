@@ -342,8 +342,8 @@ static double time_of_rows(int64_t length, int64_t ncols)
   return 1e9 * info.seconds - macko_h200_cost.byte * (double)info.bytes;
 }
 
-/* Where a GPU has x in shared memory, which it has where rows are long and x is short, it is the chunks in which a row ends that
- * take long; otherwise slots, of which a row has half a warp's chunk more than entries, and rows. */
+/* Where a GPU has x in shared memory, which it has where rows are long and x is short, no row costs more than its entries;
+ * otherwise each has the slots of a warp's chunk, of which its entries fill the first half, and takes time for itself. */
 START_TEST(row_ends_count)
 {
   enum { LONG = 1024, LONGER = 2 * LONG, MORE = ROWS * LENGTH / LONG - ROWS * LENGTH / LONGER, SHORT_X = 50000, LONG_X = 60000 };
@@ -351,8 +351,35 @@ START_TEST(row_ends_count)
   const double shared = time_of_rows(LONG, SHORT_X) - time_of_rows(LONGER, SHORT_X);
   const double others = time_of_rows(LONG, LONG_X) - time_of_rows(LONGER, LONG_X);
   /* Loads of x depend on the length of rows, not on how rows are taken. */
-  ck_assert_double_eq_tol(shared - others, MORE * (cost->row_chunk - cost->row_row - 128 * cost->row_narrow), 1);
+  ck_assert_double_eq_tol(others - shared, MORE * (cost->row_row + (256 - 128 / 5.0) * cost->row_narrow), 1);
   ck_assert_double_eq_tol(time_of_rows(LENGTH, SHORT_X), time_of_rows(LENGTH, LONG_X), 1);
+}
+END_TEST
+
+/* Gives the nanoseconds, less those of bytes, that a GPU is predicted to take in format csr for so many f64 rows of that length,
+ * whose columns follow each other. */
+static double time_of_csr(int64_t nrows, int64_t length)
+{
+  scattered a = make(2);
+  macko_csr c = view(&a);
+  c.nrows = nrows;
+  for (int64_t r = 0; r <= nrows; r++) a.row_ptr[r] = r * length;
+  for (int64_t p = 0; p < nrows * length; p++) a.cols[p] = (int32_t)(p % length);
+  const macko_info info = predicted(&c, MACKO_FORMAT_CSR, MACKO_TARGET_GPU);
+  release(&a);
+  return 1e9 * info.seconds - macko_h200_cost.byte * (double)info.bytes;
+}
+
+/* Blocks of threads take whole rows: one of 300 entries leaves room for 196 of the 496 that a block of so small a matrix has for
+ * sure, which costs more than rows of 248, two of which fill it; and rows that are longer than blocks go in pieces. */
+START_TEST(rows_that_leave_room_count)
+{
+  const macko_cost *cost = &macko_h200_cost;
+  const double one = time_of_csr(800, 300), two = time_of_csr(800, 248), cut = time_of_csr(400, 600);
+  const double entry = cost->csr_entry + cost->csr_filling;
+  ck_assert_double_eq_tol(one - two, 800 * (52 * entry + 196 * cost->csr_unfilled), 15);
+  /* Longer rows ask for more of x. */
+  ck_assert_double_eq_tol(cut - one, cost->csr_pieces - 400 * cost->csr_row - 800 * 196 * cost->csr_unfilled, 60);
 }
 END_TEST
 
@@ -463,6 +490,7 @@ int main(void)
   tcase_add_loop_test(t, pieces_are_predicted_alike, 0, 2);
   tcase_add_test(t, sorted_rows_gather_apart);
   tcase_add_test(t, row_ends_count);
+  tcase_add_test(t, rows_that_leave_room_count);
   tcase_add_test(t, uneven_rows_count);
   tcase_add_test(t, the_last_wave_counts);
   tcase_add_test(t, files_keep_it);
