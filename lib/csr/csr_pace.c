@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many times are taken, of which the one in the middle counts; fewer where a product is long. */
-enum { TIMES = 9, FEW_TIMES = 3 };
+/* So many times are taken, of which the one in the middle counts; fewer where a product is long. Before them so many products are
+ * done of a matrix that the last-level cache does not hold: until then some processors keep less of it than in a longer loop. */
+enum { TIMES = 9, FEW_TIMES = 3, SETTLING = 5 };
 
 /* Nanoseconds that the clock has to see at once, as it takes some itself. */
 static const double shortest = 2e4;
@@ -45,15 +46,15 @@ static macko_status take_rows(const macko_csr *a, macko_csr *rows, int64_t **sta
 
 /* ---- their products ---- */
 
-/* Takes the time of `batch` products of *m, after as many that bring it where it stays, a few times; *taken becomes the nanoseconds
- * of a product in the middle one. */
-static macko_status time_products(const macko_matrix *m, int count, int batch, const void *x, void *y, double *taken,
+/* Takes the time of `batch` products of *m `count` times, after `before` times as many that bring it where it stays; *taken becomes
+ * the nanoseconds of a product in the middle one. */
+static macko_status time_products(const macko_matrix *m, int before, int count, int batch, const void *x, void *y, double *taken,
                                   macko_error *err)
 {
   const macko_type type = macko_vectors_of(m->value_type);
   double times[TIMES];
   macko_status s = MACKO_OK;
-  for (int i = -1; i < count && !s; i++) {
+  for (int i = -before; i < count && !s; i++) {
     const double start = macko_now();
     for (int b = 0; b < batch && !s; b++) s = macko_multiply(m, MACKO_OP_N, type, 1, 1, x, m->ncols, 0, y, m->nrows, err);
     const double time = (macko_now() - start) / batch;
@@ -80,7 +81,7 @@ static macko_status pace_of(const macko_matrix *m, double *pace, macko_error *er
                                        (long long)m->ncols, (long long)m->nrows);
   if (!s) memset(x, 0x3f, xs), memset(y, 0x3f, ys);
   const int few = m->plan.bytes > macko_machine_caches().last;
-  if (!s) s = time_products(m, few ? FEW_TIMES : TIMES, batch, x, y, &taken, err);
+  if (!s) s = time_products(m, few ? SETTLING : 1, few ? FEW_TIMES : TIMES, batch, x, y, &taken, err);
   if (!s && predicted > 0) *pace = taken / predicted;
   free(x), free(y);
   return s;
