@@ -316,11 +316,13 @@ macko_status macko_host_sample(void *context, const macko_options *options, int 
 }
 
 /* Sets the part of a plan that does not depend on the codec. */
-static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p, macko_plan *plan)
+static void fill_plan(const macko_facts *f, const macko_options *options, const macko_slice_facts *p, macko_plan *plan)
 {
+  const macko_csr *a = f->csr;
+  const macko_cost *cost = macko_cost_of(options);
   macko_params *params = macko_set_params(plan);
   plan->bytes = plan_bytes(a, p);
-  plan->work = plan_work(a, cost, p), plan->waits = longest_time(a, cost, p);
+  plan->work = plan_work(a, cost, p), plan->waits = longest_time(a, cost, p) - macko_slice_spared(f, options);
   plan->drag = drag_of(cost, p), plan->scattered = p->window ? a->nrows : 0;
   params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
   for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
@@ -456,7 +458,7 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   if (!s) s = look(f, options, sorted, sorted ? 0 : stencils_allowed(a, options), &best, err);
   if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
   if (!s && !sorted) s = try_sorted(f, options, &best, err);
-  if (!s) fill_plan(a, cost, &best, plan), plan->waits += waits_of(f, options, &best) - macko_slice_spared(f, options);
+  if (!s) fill_plan(f, options, &best, plan), plan->waits += waits_of(f, options, &best);
   return s;
 }
 
@@ -486,8 +488,7 @@ macko_status macko_slice_plan_pairs(const macko_facts *f, const macko_options *o
   if (facts.pairs < 0) return macko_too_many_pairs(err);
   facts.wide_pairs |= wide;
   *plan = *pattern;
-  fill_plan(a, macko_cost_of(options), &facts, plan);
-  plan->waits -= macko_slice_spared(f, options);
+  fill_plan(f, options, &facts, plan);
   plan->table = facts.pairs;
   return MACKO_OK;
 }
