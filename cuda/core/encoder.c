@@ -93,7 +93,7 @@ macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko
   s = macko_cuda_status(macko_look_at_csr(&e->csr, &e->a, e->answer, stream), "checking a matrix", err);
   if (!s) s = macko_encoder_read_back(e, &look, e->answer, sizeof look, err);
   e->readable = !s && !look.invalid && look.falls == look.row_falls && look.longest < MACKO_DEVICE_LONGEST;
-  if (e->readable) e->pattern = macko_pattern_number(look.pattern);
+  if (e->readable) e->pattern = macko_pattern_number(look.pattern), e->longest = (int64_t)look.longest;
   return s;
 }
 

@@ -14,6 +14,7 @@ typedef struct macko_encoder {
   cudaStream_t stream; /* all kernels and copies run on it */
   int readable;     /* 1: the csr is sorted and right, so that kernels can read it; 0: the host must look at it */
   uint64_t pattern; /* the number of its pattern (lib/core/pattern.h) where it is readable */
+  int64_t longest;  /* entries of the longest row, then */
   int mistaken; /* 1: two blocks of equal hash were not equal; the host must encode, which compares blocks, not hashes */
   void *rooms[MACKO_ENCODER_ROOMS]; /* device memory that closing frees */
   int nrooms;

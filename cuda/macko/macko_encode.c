@@ -28,8 +28,15 @@ static macko_status count_rows(void *context, macko_row_facts *facts, macko_erro
   return s;
 }
 
+/* It was seen when the csr was checked. */
+static int64_t longest_row(void *context)
+{
+  const macko_encoder *e = context;
+  return e->longest;
+}
+
 /* No function takes a sample: looking at all slices is as cheap here. */
-static const macko_column_facts columns = {macko_survey_slices, NULL, count_rows, macko_survey_sectors};
+static const macko_column_facts columns = {macko_survey_slices, NULL, count_rows, macko_survey_sectors, longest_row};
 
 /* Says whether the matrix is of layout slice; of layout row otherwise, as paper is not encoded here. */
 static int is_slice(const macko_device_matrix *d)

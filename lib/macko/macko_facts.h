@@ -64,6 +64,8 @@ typedef struct {
   /* Gives the sectors of x that slices of sorted rows ask for on a GPU (slice_apart.h), by a sample; 0 where that fails. The GPU
    * answers once it has looked at all slices in that order. */
   double (*sorted_sectors)(void *context);
+  /* Gives the entries of the longest row, by row starts alone; 0 where rows come in pieces. */
+  int64_t (*longest_row)(void *context);
 } macko_column_facts;
 
 /* Gives the questions of format macko among those of all formats. */
@@ -78,5 +80,6 @@ macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice
 macko_status macko_host_sample(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,
                                macko_error *err);
 macko_status macko_host_rows(void *context, macko_row_facts *facts, macko_error *err);
+int64_t macko_host_longest_row(void *context);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* These are the answers to what planning asks, for a csr in host memory. */
 static const macko_column_facts host_columns = {macko_host_slices, macko_host_sample, macko_host_rows,
-                                               macko_host_sorted_sectors};
+                                               macko_host_sorted_sectors, macko_host_longest_row};
 
 /* ---- what a matrix is stored in ---- */
 

@@ -19,6 +19,9 @@ const macko_form macko_macko_forms[MACKO_MACKO_FORMS] = {
    .target = MACKO_HAS_ALL},
   {.layout = MACKO_HAS(LAYOUT_PAPER), .gap_bits = PAPER_BITS, .values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS_ALL}};
 
+/* The layouts of these forms, in the order in which they are planned. */
+static const macko_layout layouts[MACKO_MACKO_FORMS] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW, MACKO_LAYOUT_PAPER};
+
 /* Gives the bytes of an entry of the dictionary, which under pairs has a gap beside its value. */
 static int64_t entry_bytes(macko_values values, macko_type value_type)
 {
@@ -91,6 +94,16 @@ static int row_is_slower(const macko_facts *f, const macko_options *options, dou
 {
   const double least = fmin(macko_row_work(options, f->csr, f->nnz, 8), macko_row_work(options, f->csr, f->nnz, 16));
   return options->prefer == MACKO_PREFER_TIME && time <= least;
+}
+
+/* Gives the nanoseconds that layout slice takes at the least on a GPU where formats compete for time: looking at all slices is
+ * spared where that is too long, which takes as long as a thousand products where one row is far longer than the others. */
+static double least_of_slices(const macko_facts *f, const macko_options *options)
+{
+  const macko_column_facts *ask = macko_columns_of(f);
+  const int compete = options->format == MACKO_FORMAT_AUTO && options->prefer == MACKO_PREFER_TIME;
+  if (!compete || options->target != MACKO_TARGET_GPU || !ask->longest_row) return 0;
+  return macko_slice_least_time(f, options, ask->longest_row(f->context));
 }
 
 /* Adds to the reason what layouts slice and row would cost, where both have been planned. */
@@ -225,12 +238,21 @@ static macko_status plan_stream(const macko_facts *f, const macko_options *optio
   return ops->plan_values(macko_found_rows(f->context, &whole), plan, err);
 }
 
-/* Plans each layout that the options allow and keeps the best. Layout row is not looked at where slice is faster for sure, and
- * layout paper only where it is asked for. A layout that cannot hold the matrix is passed over; its refusal is reported if there
- * is no other. */
+/* Says whether a layout is to be planned, against the best layout so far, whose time is `time` where there is one, or else the best
+ * format so far, which layout slice would not beat where `slower` is set. Layout row is not looked at where it is slower for sure,
+ * and layout paper only where it is asked for. */
+static int is_planned(const macko_facts *f, const macko_options *options, int i, int found, int slower, double time)
+{
+  const macko_layout layout = layouts[i];
+  if (!macko_form_has(&macko_macko_forms[i], options) || (layout == MACKO_LAYOUT_SLICE && slower)) return 0;
+  if ((found || slower) && row_is_slower(f, options, time)) return 0;
+  return layout != MACKO_LAYOUT_PAPER || options->layout == MACKO_LAYOUT_PAPER;
+}
+
+/* Plans each layout that the options allow and may win, and keeps the best. A layout that cannot hold the matrix is passed over;
+ * its refusal is reported if there is no other. */
 macko_status macko_macko_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
-  static const macko_layout layouts[MACKO_MACKO_FORMS] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW, MACKO_LAYOUT_PAPER};
   macko_codec codecs[MACKO_MOST_CODECS];
   macko_status refused = MACKO_OK;
   int count = 0, found = 0;
@@ -240,10 +262,11 @@ macko_status macko_macko_plan(const macko_facts *f, const macko_options *options
   int hopeless;
   macko_status s = foresee(f, options, codecs, &count, plan, &hopeless, err);
   if (s || hopeless) return s;
+  const double least = plan->time > 0 ? least_of_slices(f, options) : 0;
+  const int slower = least > 0 && least >= plan->time;
   for (int i = 0; !s && i < MACKO_MACKO_FORMS; i++) {
     macko_plan candidate = {0};
-    if (!macko_form_has(&macko_macko_forms[i], options) || (found && row_is_slower(f, options, plan->time))) continue;
-    if (layouts[i] == MACKO_LAYOUT_PAPER && options->layout != MACKO_LAYOUT_PAPER) continue; /* only where it is asked for */
+    if (!is_planned(f, options, i, found, slower, plan->time)) continue;
     s = macko_layout_of(layouts[i])->plan_pattern(f, options, &candidate, err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s, s = MACKO_OK;
     else if (!s) {
@@ -254,6 +277,7 @@ macko_status macko_macko_plan(const macko_facts *f, const macko_options *options
       found = 1;
     }
   }
+  if (!s && !found && slower) plan->time = least;
   if (s || !found) return s ? s : refused;
   if (plans[0].layout && plans[1].layout) compare_layouts(options, &plans[0], &plans[1], plan);
   macko_describe_values(plan);

@@ -109,6 +109,17 @@ macko_status macko_host_rows(void *context, macko_row_facts *facts, macko_error 
   return s;
 }
 
+int64_t macko_host_longest_row(void *context)
+{
+  const macko_findings *found = context;
+  int64_t longest = 0;
+  for (int64_t i = 0; !found->rows && i < found->csr->nrows; i++) {
+    const int64_t length = macko_csr_row(found->csr, i + 1) - macko_csr_row(found->csr, i);
+    if (length > longest) longest = length;
+  }
+  return longest;
+}
+
 /* ---- plan ---- */
 
 /* Gives what base columns take by that mode. */

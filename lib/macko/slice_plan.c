@@ -87,6 +87,17 @@ static double longest_time(const macko_csr *a, const macko_cost *cost, const mac
   return (even * waits + ((double)p->longest - even) * fmax(waits, uneven)) / sqrt(split);
 }
 
+/* Of what such a row waits for this has the least: no gaps, all warps there at once, values of 8 bits, and all that x in a cache
+ * spares. */
+double macko_slice_least_time(const macko_facts *f, const macko_options *options, int64_t longest)
+{
+  const macko_csr *a = f->csr;
+  const macko_cost *cost = macko_cost_of(options);
+  const double step = macko_type_bytes(a->value_type) <= 2 ? cost->step / 2 : cost->step;
+  const int split = macko_slice_split(macko_slices_of(a->nrows), INT64_MAX);
+  return (double)longest * step * fmin(cost->step_bytes, cost->step_bytes_single) / sqrt(split) - macko_slice_spared(f, options);
+}
+
 /* Gives the nanoseconds that warps take which share a slice with others. */
 static double warps_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {

@@ -305,6 +305,40 @@ static macko_csr long_equal_rows(void)
                      .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
 }
 
+/* Gives what is predicted for a GPU. */
+static macko_info predicted_on_a_gpu(const macko_csr *a, macko_format format)
+{
+  macko_options options;
+  macko_info info;
+  macko_error err;
+  macko_options_init(&options);
+  options.format = format, options.target = MACKO_TARGET_GPU;
+  if (format != MACKO_FORMAT_AUTO) options.layout = MACKO_LAYOUT_SLICE;
+  looks = 0;
+  ck_assert_msg(macko_predict(a, &options, &info, &err) == MACKO_OK, "%s", err.text);
+  return info;
+}
+
+/* On a GPU one row may be so long that slices take longer than csr whatever else there is: no slice is looked at then, and slices
+ * that are asked for are predicted to be as slow. A shorter one leaves the question open. */
+START_TEST(a_long_row_spares_looks)
+{
+  const macko_csr a = irregular();
+  const int lengths[] = {20000, 600};
+  const int32_t length = lengths[_i];
+  for (int32_t p = 0; p < length; p++) cols[p] = p;
+  for (int row = 1; row <= ROWS && 7 * row < length; row++) row_ptr[row] = length;
+  const macko_info chosen = predicted_on_a_gpu(&a, MACKO_FORMAT_AUTO);
+  const int64_t looked = looks;
+  const macko_info slices = predicted_on_a_gpu(&a, MACKO_FORMAT_MACKO);
+  ck_assert_int_gt(looks, 0);
+  if (_i) ck_assert_int_gt(looked, 0);
+  else ck_assert_int_eq(looked, 0);
+  if (!_i) ck_assert_int_eq(chosen.format, MACKO_FORMAT_CSR);
+  if (!_i) ck_assert_double_gt(slices.seconds, chosen.seconds);
+}
+END_TEST
+
 /* Where rows that share columns promise more than slices, slices are looked at no further than by a sample, which is a fourth of
  * so few rows, in their order and by length. The promise is no near thing on a core on which the work of blocks costs nothing. */
 START_TEST(rival_first)
@@ -341,6 +375,7 @@ int main(void)
   tcase_add_test(cases, values_of_stencils);
   tcase_add_test(cases, windows_of_rows);
   tcase_add_test(cases, rival_first);
+  tcase_add_loop_test(cases, a_long_row_spares_looks, 0, 2);
   suite_add_tcase(suite, cases);
   return test_run(suite);
 }
