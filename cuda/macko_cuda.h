@@ -111,6 +111,12 @@ macko_status macko_device_diagonal(const macko_device_matrix *device, double *di
 macko_status macko_device_diagonal_from(const macko_device_matrix *device, int64_t first_col, double *diagonal,
                                         struct CUstream_st *stream, macko_error *err);
 
+/* Writes the same of a csr whose arrays are in the current GPU's memory and that nobody has to encode for it: any types and base
+ * that macko_device_encode takes. Rows need not be sorted, and are not checked; an entry that occurs twice is one of the two.
+ * Errors: INVALID_ARGUMENT, INVALID_MATRIX (a negative size), DEVICE. */
+macko_status macko_device_diagonal_csr(const macko_csr *csr, int64_t first_col, double *diagonal, struct CUstream_st *stream,
+                                       macko_error *err);
+
 /* Copies entries of a vector by their numbers: to[i] = x[indices[i]] for i < n, of any type of 2, 4 or 8 bytes, which is what a
  * rank of a distributed matrix sends of its vector. x and indices are in device memory; to may also be pinned host memory,
  * which saves the copy. Queued like a multiply. The indices are not checked. Errors: INVALID_ARGUMENT, DEVICE. */

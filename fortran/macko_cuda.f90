@@ -149,6 +149,15 @@ module macko_cuda_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_device_diagonal_from_c
     end function macko_device_diagonal_from_c
+    function macko_device_diagonal_csr_c(csr, first_col, diagonal, stream, err) bind(c, name="macko_device_diagonal_csr")
+      import
+      type(macko_csr), intent(in) :: csr
+      integer(c_int64_t), value :: first_col
+      type(c_ptr), value :: diagonal
+      type(c_ptr), value :: stream
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_device_diagonal_csr_c
+    end function macko_device_diagonal_csr_c
     function macko_device_gather_c(type, x, indices, n, to, stream, err) bind(c, name="macko_device_gather")
       import
       integer(c_int), value :: type

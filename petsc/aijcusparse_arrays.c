@@ -46,20 +46,20 @@ PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* That type's own function goes wrong where it leaves out empty rows, so it is called only where there are none, and where the
-   values in GPU memory are valid. */
+/* That type's own function goes wrong where it leaves out empty rows, which would have to be looked for on the host. */
 PetscErrorCode MackoCusparseGetDiagonal(Mat A, Vec v, PetscBool *done)
 {
-  PetscInt nonempty;
+  MackoRows rows;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (!MayUseDevice(A) || A->factortype) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoCountNonemptyRows(A, &nonempty));
-  if (nonempty < A->rmap->n) PetscFunctionReturn(PETSC_SUCCESS);
-  if (A->offloadmask != PETSC_OFFLOAD_GPU && A->offloadmask != PETSC_OFFLOAD_BOTH) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MayUseDevice(A) || A->factortype || A->rmap->n != A->cmap->n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoOnDevice(v, done));
-  if (*done) MACKO_AS_BASE(A, (*MackoCusparseOps()->getdiagonal)(A, v));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoOpenRows(A, PETSC_TRUE, &rows));
+  *done = rows.device;
+  if (*done) PetscCall(MackoDeviceRowsDiagonal(&rows, v));
+  PetscCall(MackoCloseRows(A, &rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

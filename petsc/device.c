@@ -358,6 +358,25 @@ PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoDeviceRowsDiagonal(const MackoRows *rows, Vec v)
+{
+  cudaStream_t stream;
+  macko_status status;
+  macko_error  err;
+  PetscScalar *diagonal;
+  PetscMemType where;
+
+  PetscFunctionBegin;
+  PetscCall(MackoStream(&stream));
+  PetscCall(VecGetArrayWriteAndMemType(v, &diagonal, &where));
+  PetscCall(PetscLogGpuTimeBegin());
+  status = macko_device_diagonal_csr(&rows->csr, 0, diagonal, stream, &err);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(VecRestoreArrayWriteAndMemType(v, &diagonal));
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The transpose is counted in; staged vectors are not. */
 PetscInt64 MackoDeviceBytes(const Mat_Macko *m)
 {

@@ -388,6 +388,8 @@ PETSC_INTERN PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status
 PETSC_INTERN PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y);
 /* The diagonal of a sequential matrix that is up to date, into an array on the GPU; *done says whether its layout can. */
 PETSC_INTERN PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done);
+/* The diagonal of rows in GPU memory, into a vector there. */
+PETSC_INTERN PetscErrorCode MackoDeviceRowsDiagonal(const MackoRows *rows, Vec v);
 PETSC_INTERN PetscInt64     MackoDeviceBytes(const Mat_Macko *m);
 PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
 

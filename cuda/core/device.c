@@ -1,5 +1,6 @@
 /* The public functions on a device matrix: argument checks, then the format's own table. */
 #include "core/device.h"
+#include "core/encode.h"
 #include "core/pattern.h"
 
 #include <stdlib.h>
@@ -356,15 +357,33 @@ macko_status macko_device_diagonal(const macko_device_matrix *device, double *di
   return macko_device_diagonal_from(device, 0, diagonal, stream, err);
 }
 
+/* Says what is wrong with a diagonal of rows of so many columns, if anything. */
+static macko_status check_diagonal(int64_t first_col, int64_t ncols, macko_error *err)
+{
+  if (first_col >= 0 && first_col <= ncols) return MACKO_OK;
+  return macko_fail(err, MACKO_INVALID_ARGUMENT, "first_col is %lld, of %lld columns", (long long)first_col, (long long)ncols);
+}
+
+macko_status macko_device_diagonal_csr(const macko_csr *csr, int64_t first_col, double *diagonal, cudaStream_t stream,
+                                       macko_error *err)
+{
+  if (!csr || (csr->nrows && !diagonal))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and diagonal must not be NULL");
+  macko_status s = macko_check_types(csr, err);
+  if (!s) s = check_diagonal(first_col, csr->ncols, err);
+  if (s || csr->nrows == 0) return s;
+  const macko_device_csr a = {csr->row_ptr,    csr->cols,       csr->values, csr->row_ptr_type, csr->col_type,
+                              csr->value_type, csr->index_base, csr->nrows,  csr->ncols,        0};
+  return macko_cuda_status(macko_start_diagonal(&a, first_col, diagonal, stream), "starting to read a diagonal", err);
+}
+
 macko_status macko_device_diagonal_from(const macko_device_matrix *device, int64_t first_col, double *diagonal, cudaStream_t stream,
                                         macko_error *err)
 {
   if (!device || (device->m.nrows && !diagonal))
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and diagonal must not be NULL");
-  if (first_col < 0 || first_col > device->m.ncols)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "first_col is %lld, of %lld columns", (long long)first_col,
-                      (long long)device->m.ncols);
-  macko_status s = macko_check_device(device, err);
+  macko_status s = check_diagonal(first_col, device->m.ncols, err);
+  if (!s) s = macko_check_device(device, err);
   if (s || device->m.nrows == 0) return s;
   if (!device->ops->diagonal)
     return macko_fail(err, MACKO_UNSUPPORTED, "format %s does not give its diagonal on the GPU",

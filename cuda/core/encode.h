@@ -60,6 +60,9 @@ cudaError_t macko_transpose_work(const macko_device_csr *a, size_t *bytes);
  * columns and entries. */
 cudaError_t macko_transpose_csr(const macko_device_csr *a, const macko_device_transposition *t, cudaStream_t stream);
 
+/* Writes the entries (i, first_col + i) of *a to diagonal, in device memory; 0 where there is none. */
+cudaError_t macko_start_diagonal(const macko_device_csr *a, int64_t first_col, double *diagonal, cudaStream_t stream);
+
 /* ---- row_ptr and cols as they are ---- */
 
 /* The first writes section "row_ptr" of *d, the second section "cols" as well: the arrays of the csr, counted from 0 in the

@@ -118,9 +118,8 @@ struct csr_launch {
 
 /* This is what a matrix of format csr owns on the device besides its sections (d->own). */
 typedef struct {
-  macko_csr_cut cut; /* on the host, for as long as a copy of it may be under way */
+  macko_csr_cut cut;
   csr a;
-  void *memory; /* blocks, then long rows */
   macko_work_space *space;
   macko_work_space *beside; /* for vectors side by side */
 } device_csr;
@@ -131,24 +130,16 @@ static size_t counter_bytes(const macko_csr_cut *cut)
   return (size_t)cut->nlong * MACKO_DEVICE_AT_ONCE * sizeof(unsigned);
 }
 
-/* Copies blocks and long rows to the device and makes the work space. Counters are zeroed there once; products leave them so. */
-static macko_status upload_cut(macko_device_matrix *d, device_csr *own, cudaStream_t stream, macko_error *err)
+/* Makes the work space. Counters are zeroed there once; products leave them so. */
+static macko_status make_space(macko_device_matrix *d, device_csr *own, cudaStream_t stream, macko_error *err)
 {
-  const macko_csr_cut *cut = &own->cut;
-  size_t blocks = (size_t)cut->nblocks * sizeof *cut->blocks, rows = (size_t)cut->nlong * sizeof *cut->long_rows;
-  size_t done = counter_bytes(cut), space = done + (size_t)cut->npieces * MACKO_DEVICE_AT_ONCE * sizeof(double);
-  macko_status s = macko_device_alloc((int64_t)(blocks + rows), "the blocks of a matrix", &own->memory, err);
-  if (!s) s = macko_work_space_new((int64_t)space, (int64_t)done, stream, &own->space, err);
-  if (s) return s;
-  d->own_bytes = (int64_t)(blocks + rows + space);
-  char *to = (char *)own->memory;
-  own->a.blocks = (const macko_csr_block *)to, own->a.long_rows = (const macko_csr_long_row *)(to + blocks);
-  cudaError_t e = cudaMemcpyAsync(to, cut->blocks, blocks, cudaMemcpyHostToDevice, stream);
-  if (!e && rows) e = cudaMemcpyAsync(to + blocks, cut->long_rows, rows, cudaMemcpyHostToDevice, stream);
-  return macko_cuda_status(e, "copying the blocks of a matrix to the GPU", err);
+  const size_t done = counter_bytes(&own->cut), space = done + (size_t)own->cut.npieces * MACKO_DEVICE_AT_ONCE * sizeof(double);
+  macko_status s = macko_work_space_new((int64_t)space, (int64_t)done, stream, &own->space, err);
+  if (!s) d->own_bytes = macko_csr_cut_bytes(&own->cut) + (int64_t)space;
+  return s ? s : macko_beside_space(d->m.ncols, &own->beside, err);
 }
 
-extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_matrix *, cudaStream_t stream, macko_error *err)
 {
   /* New values leave the rows as they are. */
   if (d->own || d->m.nnz == 0) return MACKO_OK;
@@ -157,9 +148,9 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
   d->own = own;
   own->a.row_ptr = macko_device_data(d, "row_ptr"), own->a.cols = macko_device_data(d, "cols");
   own->a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
-  macko_status s = macko_csr_cut_blocks(host, &own->cut, err);
-  if (!s) s = macko_beside_space(d->m.ncols, &own->beside, err);
-  return s ? s : upload_cut(d, own, stream, err);
+  macko_status s = macko_csr_cut_blocks(d, stream, &own->cut, err);
+  own->a.blocks = own->cut.blocks, own->a.long_rows = own->cut.long_rows;
+  return s ? s : make_space(d, own, stream, err);
 }
 
 /* Says whether vectors are better multiplied at once, by blocks of their own, than in groups, which read the matrix once. That is
@@ -222,8 +213,7 @@ extern "C" void macko_csr_destroy(macko_device_matrix *d)
 {
   device_csr *own = (device_csr *)d->own;
   if (!own) return;
-  cudaFree(own->memory);
+  cudaFree(own->cut.memory);
   macko_work_space_free(own->space), macko_work_space_free(own->beside);
-  free(own->cut.blocks), free(own->cut.long_rows);
   free(own);
 }

@@ -2,6 +2,7 @@
 #ifndef MACKO_CSR_BLOCKS_H
 #define MACKO_CSR_BLOCKS_H
 
+#include "core/device.h"
 #include "core/encode.h"
 #include "csr/csr_facts.h"
 
@@ -26,13 +27,21 @@ typedef struct {
 typedef struct {
   int items;                       /* entries that a thread multiplies: MACKO_CSR_FEW, SOME or MOST */
   int64_t nblocks, nlong, npieces; /* blocks, long rows, and pieces of all long rows together */
-  macko_csr_block *blocks;
-  macko_csr_long_row *long_rows;
+  void *memory;                    /* of the device, which holds both arrays; NULL where cutting failed */
+  const macko_csr_block *blocks;
+  const macko_csr_long_row *long_rows;
 } macko_csr_cut;
 
-/* Cuts a matrix of format csr, whose section "row_ptr" is on the host. The caller frees blocks and long_rows, which are NULL
- * after a failure. Errors: OUT_OF_MEMORY, LIMIT (more blocks than a launch has). */
-macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, macko_error *err);
+/* Gives the bytes of device memory of both arrays. */
+static inline int64_t macko_csr_cut_bytes(const macko_csr_cut *cut)
+{
+  return cut->nblocks * (int64_t)sizeof *cut->blocks + cut->nlong * (int64_t)sizeof *cut->long_rows;
+}
+
+/* Cuts a matrix of format csr with entries, whose section "row_ptr" is in device memory or on its way there in the stream, which
+ * is waited for; the cut may be under way when this returns. The same rows are cut in the same way on any GPU. The caller frees
+ * cut->memory with cudaFree, also after a failure. Errors: OUT_OF_MEMORY, DEVICE, LIMIT (more blocks than a launch has). */
+macko_status macko_csr_cut_blocks(const macko_device_matrix *d, cudaStream_t stream, macko_csr_cut *cut, macko_error *err);
 
 /* Adds the lengths of the rows that the host looks at to *lengths, in device memory and zeroed before. */
 cudaError_t macko_csr_add_lengths(const macko_device_csr *a, macko_csr_lengths *lengths, cudaStream_t stream);
@@ -41,8 +50,6 @@ cudaError_t macko_csr_add_lengths(const macko_device_csr *a, macko_csr_lengths *
 macko_status macko_csr_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 void macko_csr_destroy(macko_device_matrix *d);
-macko_status macko_csr_diagonal(const macko_device_matrix *d, int64_t first_col, double *diagonal, cudaStream_t stream,
-                                macko_error *err);
 
 #ifdef __cplusplus
 }

@@ -28,18 +28,27 @@ static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved
   return macko_refresh_sections(e, d, moved, err);
 }
 
-/* Blocks are cut by row starts alone. */
+/* Blocks are cut on the device. */
 static macko_reads reads(const macko_matrix *m)
 {
   (void)m;
-  return MACKO_READS_ROW_STARTS;
+  return MACKO_READS_NOTHING;
+}
+
+/* The sections are a csr whose values may be narrower than those that were encoded. */
+static macko_status diagonal(const macko_device_matrix *d, int64_t first_col, double *to, cudaStream_t stream, macko_error *err)
+{
+  const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr"), *cols = macko_find_section(&d->m, "cols");
+  const macko_device_csr a = {row_ptr->data, cols->data,  macko_device_data(d, "values"), row_ptr->type, cols->type,
+                              d->m.plan.stored_type, 0, d->m.nrows, d->m.ncols, d->m.nnz};
+  return macko_cuda_status(macko_start_diagonal(&a, first_col, to, stream), "starting to read a diagonal", err);
 }
 
 const macko_device_ops macko_csr_device_ops = {
   .prepare = macko_csr_prepare,
   .multiply = macko_csr_multiply,
   .destroy = macko_csr_destroy,
-  .diagonal = macko_csr_diagonal,
+  .diagonal = diagonal,
   .on_host = NULL,
   .facts = &facts,
   .encode = macko_encode_sections,

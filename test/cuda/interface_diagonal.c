@@ -57,6 +57,39 @@ START_TEST(diagonals_begin_in_any_column)
 }
 END_TEST
 
+/* Of a csr in GPU memory, of other types and counted from 1. */
+START_TEST(diagonals_need_no_encoding)
+{
+  macko_error err = {0};
+  fixture f = open_fixture(MACKO_FORMAT_CSR);
+  macko_csr a = tridiagonal();
+  static int64_t starts[N + 1], wide[3 * N];
+  static float singles[3 * N];
+  for (int i = 0; i <= N; i++) starts[i] = row_ptr[i] + _i;
+  for (int p = 0; p < row_ptr[N]; p++) wide[p] = cols[p] + _i, singles[p] = (float)values[p], values[p] = singles[p];
+  CUDA(cudaMalloc((void **)&a.row_ptr, sizeof starts));
+  CUDA(cudaMalloc((void **)&a.cols, sizeof wide));
+  CUDA(cudaMalloc((void **)&a.values, sizeof singles));
+  CUDA(cudaMemcpy((void *)a.row_ptr, starts, sizeof starts, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy((void *)a.cols, wide, sizeof wide, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy((void *)a.values, singles, sizeof singles, cudaMemcpyHostToDevice));
+  a.row_ptr_type = a.col_type = MACKO_I64, a.value_type = MACKO_F32, a.index_base = _i;
+  for (int64_t first = 0; first < 3; first++) {
+    CUDA(cudaMemset(f.y, 0xff, sizeof y));
+    ck_assert_msg(!macko_device_diagonal_csr(&a, first, f.y, f.stream, &err), "%s", err.text);
+    CUDA(cudaStreamSynchronize(f.stream));
+    CUDA(cudaMemcpy(y, f.y, sizeof y, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++) ck_assert_double_eq(y[i], entry(i, first + i));
+  }
+  ck_assert_int_eq(macko_device_diagonal_csr(&a, -1, f.y, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "first_col is -1, of 4096 columns");
+  ck_assert_int_eq(macko_device_diagonal_csr(&a, 0, NULL, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_device_diagonal_csr(NULL, 0, f.y, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  cudaFree((void *)a.row_ptr), cudaFree((void *)a.cols), cudaFree((void *)a.values);
+  close_fixture(&f);
+}
+END_TEST
+
 START_TEST(diagonals_outside_are_refused)
 {
   macko_error err = {0};
@@ -72,5 +105,6 @@ END_TEST
 void add_diagonal_tests(TCase *t)
 {
   tcase_add_loop_test(t, diagonals_begin_in_any_column, 0, 5);
+  tcase_add_loop_test(t, diagonals_need_no_encoding, 0, 2);
   tcase_add_test(t, diagonals_outside_are_refused);
 }

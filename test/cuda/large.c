@@ -193,17 +193,19 @@ START_TEST(lanes_of_several_rows)
 END_TEST
 
 /* Blocks of csr as on large matrices: full ones, thousands of empty rows, rows of a few blocks, and one of so many blocks that
- * their sums are more than there are threads. */
+ * their sums are more than there are threads, and that it is longer than what one warp cuts into blocks; so are the empty rows
+ * behind it, before a last row of one entry. */
 START_TEST(rows_of_every_length)
 {
-  enum { ROWS = 270000, COLS = 400000, ROOM = 4000000 };
+  enum { FULL = 270000, ROWS = 400000, COLS = 400000, ROOM = 4000000 };
   static const int longer[] = {600, 993, 1024, 1025, 5000, 300000};
   int64_t *row_ptr = calloc(ROWS + 1, 8), *cols = malloc(ROOM * 8), count = 0;
   double *values = malloc(ROOM * 8);
   test_seed(11);
   for (int64_t i = 0; i < ROWS; i++) {
     int64_t length = i >= 40000 && i < 44000 ? 0 : i % 1000 == 7 ? (int64_t)(test_draw() % 200) : (int64_t)(test_draw() % 21);
-    if (i % 45000 == 2) length = longer[i / 45000];
+    if (i >= FULL) length = i == ROWS - 1;
+    else if (i % 45000 == 2) length = longer[i / 45000];
     for (int64_t k = 0, gap = COLS / (length + 1); k < length; k++) {
       cols[count] = k * gap + (int64_t)(test_draw() % (uint64_t)gap);
       values[count++] = (double)test_draw() * 0x1p-30 - 1;
