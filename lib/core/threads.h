@@ -76,15 +76,15 @@ static inline int macko_may_start_threads(void)
          none == process;
 }
 
-/* Gives the number of threads: one where OMP_NUM_THREADS says nothing. OpenMP would take all cores then, which the ranks of a
- * program have among them. The environment is read once. */
+/* Gives the number of threads: one where OMP_NUM_THREADS says nothing, or no number of threads. OpenMP would take all cores then,
+ * which the ranks of a program have among them. The environment is read once. */
 static inline int macko_threads(void)
 {
   static int asked = -1;
   int known = __atomic_load_n(&asked, __ATOMIC_RELAXED);
   if (known < 0) {
     const char *text = getenv("OMP_NUM_THREADS");
-    known = text && *text;
+    known = text && strtol(text, NULL, 10) >= 1;
     __atomic_store_n(&asked, known, __ATOMIC_RELAXED);
   }
   return known ? omp_get_max_threads() : 1;

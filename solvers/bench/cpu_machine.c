@@ -100,7 +100,7 @@ macko_status bench_cpu_open(bench_settings *settings, macko_error *err)
 #ifdef _OPENMP
   size_t named = strlen(settings->machine);
   const char *threads = getenv("OMP_NUM_THREADS");
-  if (!threads || !*threads) omp_set_num_threads(1); /* as macko's */
+  if (!threads || strtol(threads, NULL, 10) < 1) omp_set_num_threads(1); /* as macko's */
   int count = omp_get_max_threads();
   snprintf(settings->machine + named, sizeof settings->machine - named, ", %d thread%s", count, count > 1 ? "s" : "");
 #endif

@@ -20,29 +20,39 @@ macko_type bench_vector_type(const macko_csr *a)
 
 /* ---- the loop that everybody would write, in as many threads as macko's ---- */
 
-/* Computes y = A x for 32-bit indices and values of f64 or f32, with nothing done to help the compiler. */
+/* Define the element of a row, and y = A x for 32-bit indices, with nothing done to help the compiler. One thread does not enter a
+ * parallel region, which takes longer than the product of a small matrix. */
+#ifdef _OPENMP
+#include <omp.h>
+#define IN_THREADS(type) \
+  if (omp_get_max_threads() > 1) { \
+    _Pragma("omp parallel for") for (int64_t i = 0; i < a->nrows; i++) y[i] = row_##type(a, x, i); \
+    return; \
+  }
+#else
+#define IN_THREADS(type)
+#endif
+#define LOOP(type) \
+  static inline type row_##type(const macko_csr *a, const type *x, int64_t i) \
+  { \
+    const int32_t *row_ptr = a->row_ptr, *cols = a->cols; \
+    const type *values = a->values; \
+    type sum = 0; \
+    for (int32_t p = row_ptr[i]; p < row_ptr[i + 1]; p++) sum += values[p] * x[cols[p]]; \
+    return sum; \
+  } \
+  static void loop_##type(const macko_csr *a, const type *x, type *y) \
+  { \
+    IN_THREADS(type) \
+    for (int64_t i = 0; i < a->nrows; i++) y[i] = row_##type(a, x, i); \
+  }
+LOOP(double)
+LOOP(float)
+
 static void multiply_loop(const macko_csr *a, const void *x, void *y)
 {
-  const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
-  if (a->value_type == MACKO_F64) {
-#ifdef _OPENMP
-#pragma omp parallel for
-#endif
-    for (int64_t i = 0; i < a->nrows; i++) {
-      double sum = 0;
-      for (int32_t p = row_ptr[i]; p < row_ptr[i + 1]; p++) sum += ((const double *)a->values)[p] * ((const double *)x)[cols[p]];
-      ((double *)y)[i] = sum;
-    }
-  } else {
-#ifdef _OPENMP
-#pragma omp parallel for
-#endif
-    for (int64_t i = 0; i < a->nrows; i++) {
-      float sum = 0;
-      for (int32_t p = row_ptr[i]; p < row_ptr[i + 1]; p++) sum += ((const float *)a->values)[p] * ((const float *)x)[cols[p]];
-      ((float *)y)[i] = sum;
-    }
-  }
+  if (a->value_type == MACKO_F64) loop_double(a, x, y);
+  else loop_float(a, x, y);
 }
 
 /* Multiplies k vectors one after another, as a program without a function for several would. */

@@ -179,6 +179,10 @@ static int unknown_encoding(const char *list)
   char names[512], *save = NULL;
   macko_options options;
   macko_error err = {0};
+  const size_t length = strlen(list);
+  if (!length || list[0] == ',' || list[length - 1] == ',' || strstr(list, ",,"))
+    return fprintf(stderr, "macko-bench: --encodings \"%s\": names are separated by one comma each\n", list), 1;
+  if (length >= sizeof names) return fprintf(stderr, "macko-bench: --encodings has more than %zu characters\n", sizeof names - 1), 1;
   snprintf(names, sizeof names, "%s", list);
   for (char *name = strtok_r(names, ",", &save); name; name = strtok_r(NULL, ",", &save))
     if (bench_encoding(name, MACKO_TARGET_CPU, &options, &err) || macko_options_check(&options, &err))

@@ -45,6 +45,14 @@ START_TEST(one_without_a_word)
 }
 END_TEST
 
+START_TEST(one_for_what_is_no_number)
+{
+  static const char *const words[] = {"", "0", "-2", "all"};
+  setenv("OMP_NUM_THREADS", words[_i], 1);
+  ck_assert_int_eq(threads_of_a_product(), 1);
+}
+END_TEST
+
 START_TEST(as_many_as_asked_for)
 {
   const char *asked = getenv("OMP_NUM_THREADS"); /* OpenMP has read it before main began */
@@ -84,6 +92,7 @@ int main(int argc, char **argv)
   Suite *suite = suite_create("openmp");
   TCase *threads = tcase_create("threads");
   tcase_add_test(threads, one_without_a_word);
+  tcase_add_loop_test(threads, one_for_what_is_no_number, 0, 4);
   tcase_add_test(threads, as_many_as_asked_for);
   tcase_add_test(threads, a_forked_process_multiplies);
   suite_add_tcase(suite, threads);
