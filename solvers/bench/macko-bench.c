@@ -173,14 +173,14 @@ static int positive(const char *text)
 }
 
 /* Returns 1, with a sentence, if one of a list is no encoding, or one that no matrix can have, so that this is found before
- * anything is measured. */
+ * anything is measured. An empty list is that of peers alone. */
 static int unknown_encoding(const char *list)
 {
   char names[512], *save = NULL;
   macko_options options;
   macko_error err = {0};
   const size_t length = strlen(list);
-  if (!length || list[0] == ',' || list[length - 1] == ',' || strstr(list, ",,"))
+  if (length && (list[0] == ',' || list[length - 1] == ',' || strstr(list, ",,")))
     return fprintf(stderr, "macko-bench: --encodings \"%s\": names are separated by one comma each\n", list), 1;
   if (length >= sizeof names) return fprintf(stderr, "macko-bench: --encodings has more than %zu characters\n", sizeof names - 1), 1;
   snprintf(names, sizeof names, "%s", list);
