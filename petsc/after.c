@@ -175,19 +175,45 @@ static PetscErrorCode Hold(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the blocks were encoded with the values that are counted, which are the present ones once it is decided. */
+static PetscBool EncodedMPI(Mat A, const Mat_Macko *m)
+{
+  return (PetscBool)(MackoOwns(m, A) && m->state == m->counted_state && m->nonzerostate == m->counted_nonzerostate);
+}
+
 PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits)
 {
   Mat_Macko *m;
-  PetscBool  fresh;
 
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
   PetscCall(DecideMPI(A, m));
-  fresh  = (PetscBool)(MackoOwns(m, A) && m->state == m->counted_state && m->nonzerostate == m->counted_nonzerostate);
-  *waits = (PetscBool)(!fresh && m->products < m->worth);
+  *waits = (PetscBool)(!EncodedMPI(A, m) && m->products < m->worth);
   m->products++;
   m->products_below += *waits;
   if (*waits) PetscCall(Hold(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what a view tells ---- */
+
+/* It is decided about a copy: a change of values that nobody but a view has noticed would otherwise count, with no product in
+   between, as values that are never multiplied. */
+PetscErrorCode MackoProspects(Mat A, MackoProspect *prospect)
+{
+  Mat_Macko *m = MackoOf(A), copy;
+
+  PetscFunctionBegin;
+  PetscCall(MackoReadOptions(A, NULL));
+  copy = *m;
+  if (m->kind == &MackoMPIHost || m->kind == &MackoMPIDevice) {
+    PetscCall(DecideMPI(A, &copy));
+    prospect->fresh = EncodedMPI(A, &copy);
+  } else {
+    PetscCall(DecideSeq(A, &copy));
+    PetscCall(MackoIsFresh(A, &prospect->fresh));
+  }
+  prospect->products = copy.products, prospect->worth = copy.worth;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -241,6 +241,9 @@ PETSC_INTERN PetscErrorCode MackoCurrentState(Mat A, PetscObjectState *state, Pe
 /* PETSC_TRUE if the compressed form of a sequential matrix belongs to its present values. */
 PETSC_INTERN PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh);
 
+/* Whether the form of a sequential matrix is wanted in GPU memory. */
+PETSC_INTERN PetscBool MackoWantsDevice(Mat A, const Mat_Macko *m);
+
 /* Brings the compressed form of a sequential matrix up to date; a refusal of the library comes back in *status and *err, so that
    the caller can agree with other ranks before raising an error. */
 PETSC_INTERN PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err);
@@ -256,6 +259,16 @@ PETSC_INTERN PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits);
 
 /* Whether it would be; nothing is counted. */
 PETSC_INTERN PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits);
+
+/* How things stand with the compressed form of a matrix: whether it belongs to the present values, how many products were done with
+   these, and how many the type below does before they are encoded. */
+typedef struct {
+  PetscBool  fresh;
+  PetscInt64 products, worth;
+} MackoProspect;
+
+/* Tells that; nothing is counted, and nothing that is done later becomes another for it. Collective. */
+PETSC_INTERN PetscErrorCode MackoProspects(Mat A, MackoProspect *prospect);
 
 /* Whether AIJ may do products where it is faster: on a CPU, where no option says how to store or when. It does all with A's
    transpose, one vector or several: its loop over rows is the fastest in a cache; no form of ours reads a matrix by columns. */

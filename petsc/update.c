@@ -101,7 +101,7 @@ static PetscErrorCode Refresh(Mat_Macko *m, const MackoRows *rows, PetscBool dev
 
 /* Says whether the form is wanted in GPU memory: for vectors that A hands out there, or where -mat_macko_backend cuda asks for
    it. */
-static PetscBool WantsDevice(Mat A, const Mat_Macko *m)
+PetscBool MackoWantsDevice(Mat A, const Mat_Macko *m)
 {
   return (PetscBool)(MackoDeviceAllowed(A, NULL) && (!strcmp(A->defaultvectype, VECCUDA) || m->backend == MACKO_BACKEND_CUDA));
 }
@@ -114,7 +114,7 @@ static PetscErrorCode UpdateDevice(Mat A, Mat_Macko *m, macko_status *status, ma
 
   PetscFunctionBegin;
   if (MackoDeviceAllowed(A, &why)) {
-    if (WantsDevice(A, m)) PetscCall(MackoDeviceUpdate(m, status, err));
+    if (MackoWantsDevice(A, m)) PetscCall(MackoDeviceUpdate(m, status, err));
   } else if (m->backend == MACKO_BACKEND_CUDA && !MackoBoundToCPU(A)) {
     *status = MACKO_DEVICE;
     PetscCall(PetscSNPrintf(err->text, sizeof err->text, "-mat_macko_backend cuda: %s", why));
@@ -213,7 +213,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   PetscCall(MackoKeepComposed(A)); /* from here on a change that goes unnoticed would count */
   PetscCall(MackoReadOptions(A, NULL));
   PetscCall(MackoCurrentState(A, &state, &nonzerostate));
-  device            = WantsDevice(A, m);
+  device            = MackoWantsDevice(A, m);
   m->options.target = device ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
   /* The pattern is taken for the encoded one where its state says so; the refresh then proves it. */
   refresh = (PetscBool)((m->compressed || MackoDeviceCurrent(m)) && MackoOwns(m, A) && m->nonzerostate == nonzerostate &&

@@ -69,43 +69,86 @@ static PetscErrorCode ViewBytes(MPI_Comm comm, const macko_info *info, const Lin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints what a product was predicted to take, in microseconds, and what the products so far have taken. A prediction of 0 means
-   that there is none. Collective. */
-static PetscErrorCode ViewProducts(MPI_Comm comm, const macko_info *info, const Mat_Macko *m, const Line *line)
+/* Prints what a product was predicted to take here and with csr, in microseconds, and behind it what was measured. A prediction of
+   0 means that there is none. Collective. */
+static PetscErrorCode ViewTimes(MPI_Comm comm, double seconds, double csr_seconds, const char *measured, const Line *line)
 {
-  char predicted[80], csr[80], mean[80], count[80], measured[200] = "none measured (those of one vector on a CPU are)";
+  char predicted[80], csr[80];
 
   PetscFunctionBegin;
-  PetscCall(Range(comm, 1e6 * info->seconds, "%.3g", predicted, sizeof predicted));
-  PetscCall(Range(comm, 1e6 * info->csr_seconds, "%.3g", csr, sizeof csr));
-  PetscCall(Range(comm, 1e6 * MackoProductSeconds(m), "%.3g", mean, sizeof mean));
-  PetscCall(Range(comm, (double)m->multiplied, "%.0f", count, sizeof count));
-  if (strcmp(count, "0")) snprintf(measured, sizeof measured, "measured %s us, mean of %s products", mean, count);
+  PetscCall(Range(comm, 1e6 * seconds, "%.3g", predicted, sizeof predicted));
+  PetscCall(Range(comm, 1e6 * csr_seconds, "%.3g", csr, sizeof csr));
   /* There is no unit where there is no number. */
   if (strcmp(predicted, "0")) strcat(predicted, " us");
   else snprintf(predicted, sizeof predicted, "unknown");
-  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  a product: predicted %s, csr %s us; %s\n", line->name, predicted, csr,
+  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  a product: predicted %s, csr %s us%s\n", line->name, predicted, csr,
                                    measured));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints for one kind of block (diagonal or off-diagonal) what each rank has, why the first rank has it, and what it costs.
-   Collective. */
+/* Prints that with the mean of the products so far, of which so many took so long together. Collective. */
+static PetscErrorCode ViewProducts(MPI_Comm comm, const macko_info *info, const Mat_Macko *m, const Line *line)
+{
+  char mean[80], count[80], measured[200] = "; none measured (those of one vector on a CPU are)";
+
+  PetscFunctionBegin;
+  PetscCall(Range(comm, 1e6 * MackoProductSeconds(m), "%.3g", mean, sizeof mean));
+  PetscCall(Range(comm, (double)m->multiplied, "%.0f", count, sizeof count));
+  if (strcmp(count, "0")) snprintf(measured, sizeof measured, "; measured %s us, mean of %s products", mean, count);
+  PetscCall(ViewTimes(comm, info->seconds, info->csr_seconds, measured, line));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints what each rank has of one kind of block, why the first rank has it, and its bytes. Collective. */
+static PetscErrorCode ViewStored(MPI_Comm comm, const macko_info *info, Line *line)
+{
+  char text[192];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &line->size));
+  Describe(info, text, sizeof text);
+  PetscCall(MackoCountRanks(comm, text, SayDescription, line));
+  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  because: %s\n", line->name, info->reason));
+  PetscCall(ViewBytes(comm, info, line));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of a block that is encoded, with what its products cost. Collective. */
 static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer viewer)
 {
   MPI_Comm   comm = PetscObjectComm((PetscObject)A);
   macko_info info;
-  char       text[192];
   Line       line = {viewer, name, 1};
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &line.size));
   (void)MackoBlockInfo(block, &info);
-  Describe(&info, text, sizeof text);
-  PetscCall(MackoCountRanks(comm, text, SayDescription, &line));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s  because: %s\n", name, info.reason));
-  PetscCall(ViewBytes(comm, &info, &line));
+  PetscCall(ViewStored(comm, &info, &line));
   PetscCall(ViewProducts(comm, &info, MackoOf(block), &line));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of one that is not: what encoding would choose with A's options. Where it would fail the sentence says so, since a view
+   is no place for the error of an encoding that may never come. Collective. */
+static PetscErrorCode ViewForeseen(Mat A, Mat block, const char *name, PetscViewer viewer)
+{
+  const Mat_Macko *m       = MackoOf(A);
+  MPI_Comm         comm    = PetscObjectComm((PetscObject)A);
+  macko_options    options = m->options;
+  macko_info       info    = {0};
+  macko_error      err;
+  MackoRows        rows;
+  PetscBool        fails;
+  Line             line = {viewer, name, 1};
+
+  PetscFunctionBegin;
+  options.target = MackoWantsDevice(A, m) ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
+  PetscCall(MackoOpenRows(block, PETSC_FALSE, &rows));
+  macko_status status = macko_predict(&rows.csr, &options, &info, &err);
+  PetscCall(MackoCloseRows(block, &rows));
+  PetscCall(MackoOnAny(A, status, &fails));
+  if (fails) PetscCall(PetscViewerASCIIPrintf(viewer, "%snothing: %s\n", name, status ? err.text : "another rank cannot encode"));
+  else PetscCall(ViewStored(comm, &info, &line));
+  if (!fails) PetscCall(ViewTimes(comm, info.seconds, info.csr_seconds, "", &line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -135,8 +178,24 @@ static PetscErrorCode ViewCounts(Mat A, const MatMackoInfo *info, PetscViewer vi
     PetscCall(PetscViewerASCIIPrintf(viewer, "encoding pays after %" PetscInt64_FMT " products, against csr\n", info->break_even));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", WithoutGain(info)));
   if (m->products_below) /* the count is the same on all ranks */
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " products by %s before that paid (-mat_macko_after)\n",
-                                     m->products_below, m->kind->base));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " products by %s instead (-mat_macko_after)\n", m->products_below,
+                                     m->kind->base));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints what products with the present values use until these are encoded, and when that is to come. All of it is the same on all
+   ranks. A block of a parallel matrix waits for that. */
+static PetscErrorCode ViewWait(Mat A, const MackoProspect *prospect, const char *what, PetscViewer viewer)
+{
+  const Mat_Macko *m        = MackoOf(A);
+  char             when[64] = "the next product encodes";
+
+  PetscFunctionBegin;
+  if (m->held) snprintf(when, sizeof when, "the whole matrix is encoded first");
+  else if (prospect->products < prospect->worth)
+    snprintf(when, sizeof when, "encoding comes after %lld", (long long)prospect->worth);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %" PetscInt64_FMT " products by %s with these values; %s (-mat_macko_after)\n",
+                                   what, prospect->products, m->kind->base, when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,8 +235,9 @@ PetscErrorCode MackoViewIdle(Mat A, PetscViewer viewer)
 }
 
 /* Prints where products run, and if not on the GPU of every rank, why. block is this rank's diagonal block, or A itself if A is
-   sequential; block tells the reason, since it is what multiplies. Collective. */
-static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, PetscViewer viewer)
+   sequential; block tells the reason, since it is what multiplies. How ranks exchange entries is known of what is encoded.
+   Collective. */
+static PetscErrorCode ViewBackend(Mat A, Mat block, const MatMackoInfo *info, PetscViewer viewer)
 {
   const char     *why;
   int             cpu = !MackoDeviceAllowed(block, &why);
@@ -193,8 +253,8 @@ static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, Pet
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "products on the GPU%s, %" PetscInt64_FMT " bytes there\n",
-                                   MackoDeviceVectors() ? "" : " with copies of the vectors", device_bytes));
-  if (A == block) PetscFunctionReturn(PETSC_SUCCESS);
+                                   MackoDeviceVectors() ? "" : " with copies of the vectors", info->device_bytes));
+  if (A == block || !info->encoded) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &cols));
   PetscCall(MackoHaloView(A, off->cmap->n, cols, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -225,14 +285,37 @@ PetscErrorCode MatMackoEncode(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each line begins with the kind of block where there are several. */
+static const char *const names[] = {"diagonal block: ", "off-diagonal block: "};
+
+/* Prints what is stored, which may be of values that A had before, and what it cost. Collective. */
+static PetscErrorCode ViewEncoded(Mat A, Mat blocks[2], int count, const MatMackoInfo *info, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < count; i++) PetscCall(ViewBlock(A, blocks[i], count == 1 ? "" : names[i], viewer));
+  PetscCall(ViewCounts(A, info, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints what would be stored, further in than what is. Collective. */
+static PetscErrorCode ViewNotEncoded(Mat A, Mat blocks[2], int count, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "encoding would choose\n"));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  for (int i = 0; i < count; i++) PetscCall(ViewForeseen(A, blocks[i], count == 1 ? "" : names[i], viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Only the two formats of information are ours to answer; what else PETSc views is AIJ's. A factor and a matrix under assembly
-   have no form to tell of. Encoding, if it is due, is done here. */
+   have no form to tell of. A view changes nothing of what products do, so that it encodes nothing either. */
 PetscErrorCode MackoView(Mat A, PetscViewer viewer)
 {
-  static const char *const names[] = {"diagonal block: ", "off-diagonal block: "};
   Mat               blocks[2];
   int               count;
   MatMackoInfo      info;
+  MackoProspect     prospect;
   PetscBool         ascii;
   PetscViewerFormat format;
 
@@ -241,12 +324,14 @@ PetscErrorCode MackoView(Mat A, PetscViewer viewer)
   if (!ascii || !A->assembled || A->factortype) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatMackoEncode(A)); /* the answer is what the products will use */
+  PetscCall(MackoProspects(A, &prospect));
   PetscCall(MatMackoGetInfo(A, &info));
   PetscCall(MackoBlocks(A, blocks, &count));
-  for (int i = 0; i < count; i++) PetscCall(ViewBlock(A, blocks[i], count == 1 ? "" : names[i], viewer));
-  PetscCall(ViewCounts(A, &info, viewer));
-  PetscCall(ViewBackend(A, blocks[0], info.device_bytes, viewer));
+  if (!info.encoded) PetscCall(ViewWait(A, &prospect, "not encoded yet", viewer));
+  else if (!prospect.fresh) PetscCall(ViewWait(A, &prospect, "values have changed since this was encoded", viewer));
+  if (info.encoded) PetscCall(ViewEncoded(A, blocks, count, &info, viewer));
+  else PetscCall(ViewNotEncoded(A, blocks, count, viewer));
+  PetscCall(ViewBackend(A, blocks[0], &info, viewer));
   PetscCall(ViewBaseBytes(A, blocks, count, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -81,6 +81,15 @@ START_TEST(asked_for_it_is_encoded_at_once)
 }
 END_TEST
 
+static void view(Mat A)
+{
+  PetscViewer nowhere;
+  OK(PetscViewerASCIIOpen(PETSC_COMM_WORLD, "/dev/null", &nowhere));
+  OK(PetscViewerPushFormat(nowhere, PETSC_VIEWER_ASCII_INFO));
+  OK(MatView(A, nowhere));
+  OK(PetscViewerDestroy(&nowhere));
+}
+
 /* Automatic: at once where an option says how to store; else not for a few products, which do not pay for it, and at last. On a
  * GPU nothing pays for matrices this small. */
 START_TEST(by_itself)
@@ -98,13 +107,45 @@ START_TEST(by_itself)
   }
   for (int i = 0; i < 5000 && !info_of(A).encodes; i++) multiply(A, P, i % 2, "many");
   ASSERT_ALL(info_of(A).encodes == 1, "not encoded after 5000 products");
-  /* values that change are expected to be multiplied as often */
-  OK(MatScale(A, 2));
-  OK(MatScale(P, 2));
+  /* Values that change are expected to be multiplied as often, also where a view has seen some that no product has. */
+  for (int i = 0; i < 2; i++) {
+    OK(MatScale(A, 2));
+    OK(MatScale(P, 2));
+    view(A);
+    ASSERT_ALL(info_of(A).refreshes == 0, "a view took new values");
+  }
   multiply(A, P, 1, "scaled");
   ASSERT_ALL(info_of(A).encodes == 1 && info_of(A).refreshes == 1, "not refreshed by the first product");
   DESTROY(&A, &P);
   if (_i / TYPES) OK(PetscOptionsClearValue(NULL, "-mat_macko_format"));
+  OK(clear_options());
+}
+END_TEST
+
+/* A view neither encodes nor takes new values. */
+START_TEST(a_view_changes_nothing)
+{
+  Mat A, P;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_after", "3"));
+  OK(make_pair(PREALLOCATED, (type_choice)_i, N, N, 3, &A, &P));
+  for (int i = 0; i < AFTER; i++) {
+    view(A);
+    multiply(A, P, i, "before");
+    view(A);
+    ASSERT_ALL(info_of(A).encodes == 0, "a view encoded after %d products", i + 1);
+  }
+  multiply(A, P, 0, "after");
+  ASSERT_ALL(info_of(A).encodes == 1, "not encoded by product %d", AFTER);
+  OK(MatScale(A, 3));
+  OK(MatScale(P, 3));
+  for (int i = 0; i < AFTER; i++) {
+    view(A);
+    ASSERT_ALL(info_of(A).refreshes == 0, "a view took new values after %d products", i);
+    multiply(A, P, i, "scaled");
+  }
+  multiply(A, P, 0, "scaled");
+  ASSERT_ALL(info_of(A).encodes == 1 && info_of(A).refreshes == 1, "not refreshed");
+  DESTROY(&A, &P);
   OK(clear_options());
 }
 END_TEST
@@ -317,6 +358,7 @@ static Suite *after_suite(void)
   TCase *t = tcase_create("after");
   tcase_add_loop_test(t, products_before_are_the_base_s, 0, WAYS * TYPES);
   tcase_add_loop_test(t, asked_for_it_is_encoded_at_once, 0, TYPES);
+  tcase_add_loop_test(t, a_view_changes_nothing, 0, TYPES);
   tcase_add_loop_test(t, by_itself, 0, 2 * TYPES);
   tcase_add_loop_test(t, transposed_by_itself, 0, 2);
   tcase_add_test(t, columns_by_itself);

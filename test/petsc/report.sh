@@ -33,6 +33,22 @@ done
 run 1 solvers/macko-solve 5-point:6 -mat_macko_keep_csr yes -mat_macko_backend cpu -mat_view ::ascii_info
 check "what is kept on a GPU" times 1 '-mat_macko_keep_csr changes nothing without'
 check "no other" times 1 'changes nothing'
+# A view tells what is stored, or would be, and leaves it at that.
+later="-dll_append $plugin -mat_type aijmacko -mat_macko_after 1000 -ksp_max_it 2"
+for ranks in 1 3; do
+  run $ranks test/petsc/plain $later -final_view ::ascii_info -ksp_view -log_view
+  check "not encoded on $ranks ranks" has 'not encoded yet: [1-9][0-9]* products by (seq|mpi)aij with these values; encoding comes after 1000 '
+  check "nor said to be" lacks 'encoded [0-9]+ times'
+  check "what would be chosen" has '^ *encoding would choose$'
+  check "of each block" has "^ *(diagonal block: )?format [a-z]+"
+  check "what a product would take" has "a product: predicted $number us, csr $number us\$"
+  check "a view encodes nothing on $ranks ranks" lacks '^MatMackoEncode'
+done
+run 1 test/petsc/plain $ours -mat_macko_after 7 -n 10 -final_view ::ascii_info
+check "values that have changed" has 'values have changed since this was encoded: [1-7] products by seqaij with these values; encoding comes after 7 '
+check "are not taken by a view" has 'encoded 1 times in .* s, values refreshed 0 times in 0 s'
+run 1 test/petsc/plain $ours -mat_macko_after 3 -n 10 -final_view ::ascii_info
+check "products of the type below" has '^ *6 products by seqaij instead \(-mat_macko_after\)$'
 run 3 test/petsc/plain $ours -final_view ::ascii_info
 check "ranks with a format" has 'diagonal block: format [a-z]+.* \([0-9] of 3 ranks\)$'
 total() { sed -n "s,^ *$1 block:   bytes \([0-9]*\) (a rank .*,\1,p" "$dir/out"; }

@@ -19,7 +19,8 @@ SWAPS = {"options": "-mat_type aij{0} -dm_mat_type aij{0} " + ("" if GPU else CO
 # What aijmacko adds to views (petsc/view.c).
 OUR_LINES = re.compile(r"^ *((off-)?diagonal block: +)?(format \w+, |because: |bytes \d.*CSR/this|a product: predicted |"
                        r"encoded \d+.* times in |encoding pays after |products are not faster than with csr|stored as csr itself: |"
-                       r"\d+ products by \w+ before that paid|products on the |-mat_macko_\w+ changes nothing |rows, columns and values of \w+ in GPU memory|"
+                       r"\d+ products by \w+ instead|not encoded yet: |values have changed since this was encoded: |encoding would choose|"
+                       r"nothing: |products on the |-mat_macko_\w+ changes nothing |rows, columns and values of \w+ in GPU memory|"
                        r"halo (from GPU|by MPI|through host) )")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 TOLERANCE = 1e-6
