@@ -76,6 +76,14 @@ static PetscErrorCode AppendFormat(void *context, const char *format, int ranks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoCountFormats(MPI_Comm comm, const char *mine, MatMackoInfo *info)
+{
+  PetscFunctionBegin;
+  info->formats[0] = 0;
+  PetscCall(MackoCountRanks(comm, mine, AppendFormat, info->formats));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- all blocks of a rank together ---- */
 
 /* A rank gathers this of its own blocks, before the ranks put theirs together. */
@@ -155,7 +163,7 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   PetscCallMPI(MPI_Allreduce(seconds, slowest, 5, MPI_DOUBLE, MPI_MAX, comm));
   PetscCall(PetscMemzero(info, sizeof *info));
   if (any[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoCountRanks(comm, s.formats, AppendFormat, info->formats));
+  PetscCall(MackoCountFormats(comm, s.formats, info));
   info->encoded = PETSC_TRUE;
   info->format = macko_format_name(s.first.format), info->layout = macko_layout_name(s.first.layout);
   info->variant = macko_variant_name(s.first.variant), info->gap_bits = s.first.gap_bits;

@@ -436,8 +436,41 @@ PETSC_INTERN PetscBool MackoBlockInfo(Mat block, macko_info *info);
 /* Mean of the products that were measured; 0 without any. */
 PETSC_INTERN double MackoProductSeconds(const Mat_Macko *m);
 
+/* ---- what views of both types print: view.c ---- */
+
+/* What one kind of block is told with. */
+typedef struct {
+  PetscViewer viewer;
+  /* Each line begins with the kind; it is empty where there is one block only. */
+  const char *name;
+  PetscMPIInt size; /* of ranks; MackoViewStored sets it */
+} MackoViewLine;
+
+/* Says in words what this rank stores of a block. Ranks with equal words are counted together, so bytes and times, which differ
+   from rank to rank, are printed apart. */
+PETSC_INTERN void MackoDescribe(const macko_info *info, char *text, size_t room);
+
+/* Prints the words that each rank has for a block, why it is stored so, and the bytes of all ranks. Collective. */
+PETSC_INTERN PetscErrorCode MackoViewStored(MPI_Comm comm, const char *text, const macko_info *info, MackoViewLine *line);
+
+/* Prints what a product is predicted to take, and the mean of so many products that were measured. Collective. */
+PETSC_INTERN PetscErrorCode MackoViewProducts(MPI_Comm comm, const macko_info *info, PetscInt64 products, double seconds,
+                                              const MackoViewLine *line);
+
+/* What a rank has spent on a matrix. */
+typedef struct {
+  PetscInt64     encodes, refreshes;
+  PetscLogDouble encode_seconds, refresh_seconds;
+} MackoEffort;
+
+/* Prints that, and after how many products encoding pays by *info. Collective. */
+PETSC_INTERN PetscErrorCode MackoViewEffort(MPI_Comm comm, const MackoEffort *effort, const MatMackoInfo *info, PetscViewer viewer);
+
 /* Prints the options that were given for products on a GPU, of which there are none. Collective. */
 PETSC_INTERN PetscErrorCode MackoViewIdle(Mat A, PetscViewer viewer);
+
+/* Fills info->formats with the formats of all ranks, of which this one's blocks have `mine`. Collective. */
+PETSC_INTERN PetscErrorCode MackoCountFormats(MPI_Comm comm, const char *mine, MatMackoInfo *info);
 
 /* Calls say for each text that ranks have (at most 191 characters count), in the order of ranks, with how many have it.
    Collective. */

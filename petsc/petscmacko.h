@@ -89,7 +89,8 @@ typedef struct {
   PetscInt64     encodes, refreshes;
   /* These are the seconds of all encodes and all refreshes together, on the slowest rank. */
   PetscLogDouble encode_seconds, refresh_seconds;
-  /* These are the formats of both blocks, and how many ranks have them so: "macko and csr on 3 ranks, csr and csr on 1 rank". */
+  /* These are the formats of both blocks, or of the first piece of each ("none" where there is no piece), and how many ranks have
+     them so: "macko and csr on 3 ranks, csr and csr on 1 rank". */
   char           formats[192];
   /* So many products by one vector were done with the present form on a CPU, on the rank with most. */
   PetscInt64     products;

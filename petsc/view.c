@@ -20,9 +20,8 @@ static PetscErrorCode Range(MPI_Comm comm, double value, const char *format, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Says in words what this rank stores of a block. Ranks with equal words are counted together, so bytes and times, which differ
-   from rank to rank, are printed apart. */
-static void Describe(const macko_info *info, char *text, size_t room)
+/* What a format has none of is left out. */
+void MackoDescribe(const macko_info *info, char *text, size_t room)
 {
   char layout[32] = "", gaps[32] = "", variant[32] = "";
 
@@ -33,19 +32,11 @@ static void Describe(const macko_info *info, char *text, size_t room)
            macko_values_name(info->values), macko_type_name(info->stored_type), info->lossy ? ", LOSSY" : "");
 }
 
-/* What the functions below print with. */
-typedef struct {
-  PetscViewer viewer;
-  /* This is the kind of block, with which each line begins; it is empty where there is one block only. */
-  const char *name;
-  PetscMPIInt size;
-} Line;
-
 /* Prints what ranks have in common; MackoCountRanks calls it once for each different text. The count is left out on one rank. */
 static PetscErrorCode SayDescription(void *context, const char *text, int ranks)
 {
-  const Line *line = (const Line *)context;
-  char        count[48] = "";
+  const MackoViewLine *line      = (const MackoViewLine *)context;
+  char                 count[48] = "";
 
   PetscFunctionBegin;
   if (line->size > 1) snprintf(count, sizeof count, " (%d of %d ranks)", ranks, line->size);
@@ -54,7 +45,7 @@ static PetscErrorCode SayDescription(void *context, const char *text, int ranks)
 }
 
 /* Prints the bytes of all ranks together and, on several, the range from the rank with fewest to that with most. Collective. */
-static PetscErrorCode ViewBytes(MPI_Comm comm, const macko_info *info, const Line *line)
+static PetscErrorCode ViewBytes(MPI_Comm comm, const macko_info *info, const MackoViewLine *line)
 {
   PetscInt64 mine[3] = {info->bytes, info->csr_bytes, info->nnz}, all[3];
   char       range[80], each[96] = "";
@@ -71,13 +62,13 @@ static PetscErrorCode ViewBytes(MPI_Comm comm, const macko_info *info, const Lin
 
 /* Prints what a product was predicted to take here and with csr, in microseconds, and behind it what was measured. A prediction of
    0 means that there is none. Collective. */
-static PetscErrorCode ViewTimes(MPI_Comm comm, double seconds, double csr_seconds, const char *measured, const Line *line)
+static PetscErrorCode ViewTimes(MPI_Comm comm, const macko_info *info, const char *measured, const MackoViewLine *line)
 {
   char predicted[80], csr[80];
 
   PetscFunctionBegin;
-  PetscCall(Range(comm, 1e6 * seconds, "%.3g", predicted, sizeof predicted));
-  PetscCall(Range(comm, 1e6 * csr_seconds, "%.3g", csr, sizeof csr));
+  PetscCall(Range(comm, 1e6 * info->seconds, "%.3g", predicted, sizeof predicted));
+  PetscCall(Range(comm, 1e6 * info->csr_seconds, "%.3g", csr, sizeof csr));
   /* There is no unit where there is no number. */
   if (strcmp(predicted, "0")) strcat(predicted, " us");
   else snprintf(predicted, sizeof predicted, "unknown");
@@ -86,44 +77,45 @@ static PetscErrorCode ViewTimes(MPI_Comm comm, double seconds, double csr_second
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints that with the mean of the products so far, of which so many took so long together. Collective. */
-static PetscErrorCode ViewProducts(MPI_Comm comm, const macko_info *info, const Mat_Macko *m, const Line *line)
+/* Products on a GPU are none of those that are measured. */
+PetscErrorCode MackoViewProducts(MPI_Comm comm, const macko_info *info, PetscInt64 products, double seconds,
+                                 const MackoViewLine *line)
 {
   char mean[80], count[80], measured[200] = "; none measured (those of one vector on a CPU are)";
 
   PetscFunctionBegin;
-  PetscCall(Range(comm, 1e6 * MackoProductSeconds(m), "%.3g", mean, sizeof mean));
-  PetscCall(Range(comm, (double)m->multiplied, "%.0f", count, sizeof count));
+  PetscCall(Range(comm, 1e6 * seconds, "%.3g", mean, sizeof mean));
+  PetscCall(Range(comm, (double)products, "%.0f", count, sizeof count));
   if (strcmp(count, "0")) snprintf(measured, sizeof measured, "; measured %s us, mean of %s products", mean, count);
-  PetscCall(ViewTimes(comm, info->seconds, info->csr_seconds, measured, line));
+  PetscCall(ViewTimes(comm, info, measured, line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints what each rank has of one kind of block, why the first rank has it, and its bytes. Collective. */
-static PetscErrorCode ViewStored(MPI_Comm comm, const macko_info *info, Line *line)
+/* The reason is the first rank's. */
+PetscErrorCode MackoViewStored(MPI_Comm comm, const char *text, const macko_info *info, MackoViewLine *line)
 {
-  char text[192];
-
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &line->size));
-  Describe(info, text, sizeof text);
   PetscCall(MackoCountRanks(comm, text, SayDescription, line));
   PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  because: %s\n", line->name, info->reason));
   PetscCall(ViewBytes(comm, info, line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same of a block that is encoded, with what its products cost. Collective. */
+/* Prints what each rank stores of one kind of block of A, and what its products cost. Collective. */
 static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer viewer)
 {
-  MPI_Comm   comm = PetscObjectComm((PetscObject)A);
-  macko_info info;
-  Line       line = {viewer, name, 1};
+  MPI_Comm         comm = PetscObjectComm((PetscObject)A);
+  const Mat_Macko *m    = MackoOf(block);
+  macko_info       info;
+  char             text[192];
+  MackoViewLine    line = {viewer, name, 1};
 
   PetscFunctionBegin;
   (void)MackoBlockInfo(block, &info);
-  PetscCall(ViewStored(comm, &info, &line));
-  PetscCall(ViewProducts(comm, &info, MackoOf(block), &line));
+  MackoDescribe(&info, text, sizeof text);
+  PetscCall(MackoViewStored(comm, text, &info, &line));
+  PetscCall(MackoViewProducts(comm, &info, m->multiplied, MackoProductSeconds(m), &line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,7 +130,8 @@ static PetscErrorCode ViewForeseen(Mat A, Mat block, const char *name, PetscView
   macko_error      err;
   MackoRows        rows;
   PetscBool        fails;
-  Line             line = {viewer, name, 1};
+  char             text[192];
+  MackoViewLine    line = {viewer, name, 1};
 
   PetscFunctionBegin;
   options.target = MackoWantsDevice(A, m) ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
@@ -147,8 +140,10 @@ static PetscErrorCode ViewForeseen(Mat A, Mat block, const char *name, PetscView
   PetscCall(MackoCloseRows(block, &rows));
   PetscCall(MackoOnAny(A, status, &fails));
   if (fails) PetscCall(PetscViewerASCIIPrintf(viewer, "%snothing: %s\n", name, status ? err.text : "another rank cannot encode"));
-  else PetscCall(ViewStored(comm, &info, &line));
-  if (!fails) PetscCall(ViewTimes(comm, info.seconds, info.csr_seconds, "", &line));
+  if (fails) PetscFunctionReturn(PETSC_SUCCESS);
+  MackoDescribe(&info, text, sizeof text);
+  PetscCall(MackoViewStored(comm, text, &info, &line));
+  PetscCall(ViewTimes(comm, &info, "", &line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,26 +155,21 @@ static const char *WithoutGain(const MatMackoInfo *info)
   return "products are not faster than with csr, nor are bytes fewer: encoding does not pay";
 }
 
-/* Prints how often the matrix was encoded and refreshed, how long that took, and after how many products it pays. Collective. */
-static PetscErrorCode ViewCounts(Mat A, const MatMackoInfo *info, PetscViewer viewer)
+/* Seconds are those of the fastest and the slowest rank. */
+PetscErrorCode MackoViewEffort(MPI_Comm comm, const MackoEffort *effort, const MatMackoInfo *info, PetscViewer viewer)
 {
-  const Mat_Macko *m    = MackoOf(A);
-  MPI_Comm         comm = PetscObjectComm((PetscObject)A);
-  char             encodes[80], refreshes[80], encode_seconds[80], refresh_seconds[80];
+  char encodes[80], refreshes[80], encode_seconds[80], refresh_seconds[80];
 
   PetscFunctionBegin;
-  PetscCall(Range(comm, (double)m->encodes, "%.0f", encodes, sizeof encodes));
-  PetscCall(Range(comm, (double)m->refreshes, "%.0f", refreshes, sizeof refreshes));
-  PetscCall(Range(comm, m->encode_seconds, "%.3g", encode_seconds, sizeof encode_seconds));
-  PetscCall(Range(comm, m->refresh_seconds, "%.3g", refresh_seconds, sizeof refresh_seconds));
+  PetscCall(Range(comm, (double)effort->encodes, "%.0f", encodes, sizeof encodes));
+  PetscCall(Range(comm, (double)effort->refreshes, "%.0f", refreshes, sizeof refreshes));
+  PetscCall(Range(comm, effort->encode_seconds, "%.3g", encode_seconds, sizeof encode_seconds));
+  PetscCall(Range(comm, effort->refresh_seconds, "%.3g", refresh_seconds, sizeof refresh_seconds));
   PetscCall(PetscViewerASCIIPrintf(viewer, "encoded %s times in %s s, values refreshed %s times in %s s\n", encodes,
                                    encode_seconds, refreshes, refresh_seconds));
   if (info->break_even >= 0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "encoding pays after %" PetscInt64_FMT " products, against csr\n", info->break_even));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", WithoutGain(info)));
-  if (m->products_below) /* the count is the same on all ranks */
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " products by %s instead (-mat_macko_after)\n", m->products_below,
-                                     m->kind->base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,9 +281,15 @@ static const char *const names[] = {"diagonal block: ", "off-diagonal block: "};
 /* Prints what is stored, which may be of values that A had before, and what it cost. Collective. */
 static PetscErrorCode ViewEncoded(Mat A, Mat blocks[2], int count, const MatMackoInfo *info, PetscViewer viewer)
 {
+  const Mat_Macko  *m      = MackoOf(A);
+  const MackoEffort effort = {m->encodes, m->refreshes, m->encode_seconds, m->refresh_seconds};
+
   PetscFunctionBegin;
   for (int i = 0; i < count; i++) PetscCall(ViewBlock(A, blocks[i], count == 1 ? "" : names[i], viewer));
-  PetscCall(ViewCounts(A, info, viewer));
+  PetscCall(MackoViewEffort(PetscObjectComm((PetscObject)A), &effort, info, viewer));
+  if (m->products_below) /* the count is the same on all ranks */
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " products by %s instead (-mat_macko_after)\n", m->products_below,
+                                     m->kind->base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

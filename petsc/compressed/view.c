@@ -50,6 +50,18 @@ static PetscInt64 DeviceBytes(const Mat_Compressed *m)
   return bytes;
 }
 
+/* Returns the mean of the products that were measured, 0 without any. */
+static double ProductSeconds(const Mat_Compressed *m)
+{
+  return m->products ? m->product_seconds / (double)m->products : 0;
+}
+
+/* Returns the name of the format of a block's first piece. */
+static const char *FormatName(const MackoBlock *b)
+{
+  return b->count ? macko_format_name(Together(b).format) : "none";
+}
+
 /* Names and reason are those of this rank's own block. All ranks have encoded equally often, since they do it together. */
 PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info)
 {
@@ -59,12 +71,15 @@ PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info)
   PetscInt64            mine[4] = {own.nnz + off.nnz, own.bytes + off.bytes, own.csr_bytes + off.csr_bytes, DeviceBytes(m)},
                         sums[4];
   int                   lossy = own.lossy | off.lossy, any;
-  const double          mean = m->products ? m->product_seconds / (double)m->products : 0;
-  double                seconds[4] = {m->encode_seconds, mean, own.seconds + off.seconds, own.csr_seconds + off.csr_seconds},
+  double                seconds[4] = {m->encode_seconds, ProductSeconds(m), own.seconds + off.seconds,
+                                      own.csr_seconds + off.csr_seconds},
                         slowest[4];
+  char                  formats[64];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(info, sizeof *info));
+  PetscCall(PetscSNPrintf(formats, sizeof formats, m->halo ? "%s and %s" : "%s", FormatName(&m->own), FormatName(&m->off)));
+  PetscCall(MackoCountFormats(comm, formats, info));
   PetscCallMPI(MPI_Allreduce(mine, sums, 4, MPIU_INT64, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(&lossy, &any, 1, MPI_INT, MPI_MAX, comm));
   PetscCallMPI(MPI_Allreduce(seconds, slowest, 4, MPI_DOUBLE, MPI_MAX, comm));
@@ -80,22 +95,40 @@ PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints for one kind of block what rank 0 has and why, with sizes of all ranks together. Collective. */
+/* Prints for one kind of block what the first piece of each rank has, and the bytes of all pieces. Collective. */
 static PetscErrorCode ViewBlock(Mat A, const MackoBlock *b, const char *name, PetscViewer viewer)
 {
-  macko_info info    = Together(b);
-  PetscInt64 mine[4] = {info.nnz, info.bytes, info.csr_bytes, b->count}, all[4];
+  MPI_Comm      comm = PetscObjectComm((PetscObject)A);
+  macko_info    info = Together(b);
+  PetscInt64    mine = b->count, pieces;
+  char          text[192] = "no rows with entries";
+  MackoViewLine line = {viewer, name, 1};
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(mine, all, 4, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%sformat %s, layout %s, values %s as %s%s, of the first of %" PetscInt64_FMT
-                                   " pieces\n", name, macko_format_name(info.format),
-                                   info.layout == MACKO_LAYOUT_AUTO ? "none" : macko_layout_name(info.layout),
-                                   macko_values_name(info.values), macko_type_name(info.stored_type), info.lossy ? ", LOSSY" : "",
-                                   all[3]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s  because: %s\n", name, info.reason));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s  bytes %" PetscInt64_FMT ", a nonzero %.2f, CSR/this %.2f\n", name, all[1],
-                                   all[0] ? (double)all[1] / (double)all[0] : 0., all[1] ? (double)all[2] / (double)all[1] : 0.));
+  if (b->count) MackoDescribe(&info, text, sizeof text);
+  PetscCall(MackoViewStored(comm, text, &info, &line));
+  PetscCallMPI(MPI_Allreduce(&mine, &pieces, 1, MPIU_INT64, MPI_SUM, comm));
+  if (pieces)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s  pieces %" PetscInt64_FMT "; format and reason are those of a rank's first\n",
+                                     name, pieces));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints what a product with both blocks costs, which is measured together, and what encoding took. Collective. */
+static PetscErrorCode ViewCosts(Mat A, PetscViewer viewer)
+{
+  const Mat_Compressed *m      = (const Mat_Compressed *)A->data;
+  const MackoEffort     effort = {m->encodes, 0, m->encode_seconds, 0};
+  MPI_Comm              comm   = PetscObjectComm((PetscObject)A);
+  macko_info            both   = Together(&m->own), off = Together(&m->off);
+  MackoViewLine         line   = {viewer, m->halo ? "both blocks: " : "", 1};
+  MatMackoInfo          info;
+
+  PetscFunctionBegin;
+  both.seconds += off.seconds, both.csr_seconds += off.csr_seconds;
+  PetscCall(MackoViewProducts(comm, &both, m->products, ProductSeconds(m), &line));
+  PetscCall(MatMackoGetInfo(A, &info));
+  PetscCall(MackoViewEffort(comm, &effort, &info, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,6 +161,7 @@ static PetscErrorCode ViewInfo(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(ViewBlock(A, &m->own, m->halo ? "diagonal block: " : "", viewer));
   if (m->halo) PetscCall(ViewBlock(A, &m->off, "off-diagonal block: ", viewer));
+  PetscCall(ViewCosts(A, viewer));
   PetscCall(ViewPlace(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

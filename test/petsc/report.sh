@@ -7,6 +7,7 @@ seconds=100 # of a run
 . "${srcdir:-.}/test/petsc/run_plugin.sh"
 T=$src/examples/tridiagonal.mtx
 number='[0-9.e+-]+'
+range="$number(/$number)?" # over the ranks
 
 # ---- views: predicted and measured, encoding and new values, break-even ----
 run 1 test/petsc/plain $ours -n 60 -final_view ::ascii_info
@@ -58,6 +59,28 @@ cp "$dir/out" "$dir/json"
 cp "$dir/view" "$dir/out"
 check "bytes of all ranks together" test "$(($(total diagonal) + $(total off-diagonal)))" = "$(sed -n 's/.*"type": "mpiaijmacko", "bytes": \([0-9]*\).*/\1/p' "$dir/json")"
 check "there are bytes" test "${own:-0}" -gt 0 -a "${off:-0}" -gt 0
+
+# ---- type macko has what aijmacko has ----
+for ranks in 1 3; do
+  run $ranks solvers/macko-solve 7-point:6 -mat_type macko -mat_macko_piece 50 -ksp_view ascii:"$dir/view" -json "$dir/json"
+  cp "$dir/view" "$dir/out"
+  each=$([ $ranks = 1 ] || echo ' \([0-9] of 3 ranks\)')
+  check "macko: format, with ranks" has "^ *(diagonal block: )?format [a-z]+.*, values [a-z0-9]+ as f64$each\$"
+  check "macko: products" has "a product: predicted $range us, csr $range us; measured $range us, mean of [1-9][0-9]* products\$"
+  check "macko: encoding" has 'encoded 1 times in .* s, values refreshed 0 times in 0 s'
+  check "macko: break-even" has 'encoding pays after [0-9]+ products, against csr|not faster than with csr|stored as csr itself'
+  check "macko: pieces" has ' pieces [1-9][0-9]*;'
+  cp "$dir/json" "$dir/out"
+  check "macko: formats in JSON" has "\"formats\": \"[a-z]+( and [a-z]+)? on [1-3] rank"
+done
+check "macko: formats of all ranks" test "$(grep -o '"formats": "[^"]*"' "$dir/json" | grep -oE 'on [0-9]+' | awk '{ n += $2 } END { print n }')" = 3
+run 3 solvers/macko-solve 7-point:6 -mat_type macko -mat_macko_format csr -ksp_view
+check "macko: csr has no layout" has 'format csr, values raw as f64 \(3 of 3 ranks\)$'
+run 1 solvers/macko-solve 7-point:6 -mat_type macko -mat_macko_format csr -ksp_view
+check "macko: csr is not compared with itself" has 'stored as csr itself'
+run 2 solvers/macko-solve "$src/examples/tridiagonal.mtx" -mat_type macko -ksp_gmres_restart 50 -json - -ksp_view ascii:"$dir/view"
+total_macko() { sed -n "s,^ *$1 block:   bytes \([0-9]*\) (a rank .*,\1,p" "$dir/view"; }
+check "macko: bytes of all ranks" has "\"bytes\": $(($(total_macko diagonal) + $(total_macko off-diagonal))),"
 
 # ---- CSR takes the same whatever pieces the rows are in ----
 for ranks in 1 3; do
