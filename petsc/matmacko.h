@@ -219,6 +219,9 @@ PETSC_INTERN PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, mac
 /* -mat_macko_backend, -mat_macko_halo, -mat_macko_keep_csr and -mat_macko_after with A's prefix as they are now. */
 PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
 
+/* Refuses those of them that cannot be honoured where products of A run on the CPU. Collective. */
+PETSC_INTERN PetscErrorCode MackoRefuseWithoutGpu(Mat A);
+
 /* Reads -mat_macko_ranks_per_node, which has no prefix; *each is 0 where it was not given. */
 PETSC_INTERN PetscErrorCode MackoReadRanksPerNode(MPI_Comm comm, int *each);
 

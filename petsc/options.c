@@ -154,6 +154,37 @@ PetscErrorCode MackoReadRanksPerNode(MPI_Comm comm, int *each)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Refuses an option with the value that it was given, because vectors are on the CPU and why they are. */
+#define REFUSE_WITHOUT_GPU(A, option, value, why) \
+  SETERRQ(PetscObjectComm((PetscObject)(A)), PETSC_ERR_SUP, "-%smat_macko_" option ": vectors are on the CPU: %s", \
+          ((PetscObject)(A))->prefix ? ((PetscObject)(A))->prefix : "", value, why)
+
+/* What asks for more than is so without a GPU is refused: entries go by MPI there, and no arrays are kept in GPU memory, so that
+   host, mpi and no are harmless. The number of ranks is for all matrices of a program, and refused where none of them can be on a
+   GPU. A matrix that the program has bound to the CPU is no reason. */
+PetscErrorCode MackoRefuseWithoutGpu(Mat A)
+{
+  const Mat_Macko *m   = MackoOf(A);
+  const char      *why = NULL;
+  int              each, mine = MackoDeviceAllowed(A, &why);
+  PetscBool        all, usable;
+
+  PetscFunctionBegin;
+  PetscCall(MackoReadRanksPerNode(PetscObjectComm((PetscObject)A), &each));
+  if (mine && !MackoDeviceVectors()) mine = 0, why = "this PETSc has none on the GPU";
+  if (MackoBoundToCPU(A) || !(each || m->halo_path == MACKO_HALO_PEER || m->keep_csr == MACKO_KEEP_YES))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoOnAll(A, mine, &all));
+  PetscCall(MackoOnAll(A, MackoDeviceFound() && MackoDeviceVectors(), &usable));
+  if (all) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mine) why = "another rank has no GPU";
+  if (m->halo_path == MACKO_HALO_PEER) REFUSE_WITHOUT_GPU(A, "halo %s", "peer", why);
+  if (m->keep_csr == MACKO_KEEP_YES) REFUSE_WITHOUT_GPU(A, "keep_csr %s", "yes", why);
+  if (each && !usable)
+    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "-mat_macko_ranks_per_node %d: vectors are on the CPU: %s", each, why);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* These options are read before all others, when a matrix becomes ours: where products run decides on what type ours stands. */
 PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
 {
@@ -225,6 +256,7 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
   PetscCall(MackoReadEncoding(A, items, &options));
   MackoSetOptions(m, &options);
   PetscCall(MackoReadBackend(A, items));
+  PetscCall(MackoRefuseWithoutGpu(A));
   PetscCall(MackoChooseVectors(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

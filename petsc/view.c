@@ -204,7 +204,8 @@ static PetscErrorCode ViewBaseBytes(Mat A, Mat blocks[2], int count, PetscViewer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* They are not refused, because they say how to do what a program may come to do with the same options on another machine. */
+/* What cannot be honoured is refused (MackoRefuseWithoutGpu). The rest is told: it asks for what is so without a GPU, or is for other
+   matrices of the program, or this one was bound to the CPU. */
 PetscErrorCode MackoViewIdle(Mat A, PetscViewer viewer)
 {
   const Mat_Macko *m = MackoOf(A);

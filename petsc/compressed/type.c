@@ -62,6 +62,7 @@ static PetscErrorCode ReadPlace(Mat A, MackoOptionItems items)
   PetscCheck(m->device || asked->backend != MACKO_BACKEND_CUDA, comm, PETSC_ERR_SUP, "-mat_macko_backend cuda: %s", why);
   PetscCheck(asked->keep_csr != MACKO_KEEP_YES, comm, PETSC_ERR_SUP,
              "-mat_macko_keep_csr yes: a matrix of type macko keeps no other form of its entries; aijmacko does");
+  PetscCall(MackoRefuseWithoutGpu(A));
   PetscCheck(asked->after <= 0, comm, PETSC_ERR_SUP,
              "-mat_macko_after: a matrix of type macko is compressed from the start; only aijmacko has another form before");
   m->options.target = m->device ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;

@@ -125,7 +125,6 @@ START_TEST(options_that_cannot_be)
   REFUSED(converted_with("-mat_macko_format", "zip"), PETSC_ERR_USER_INPUT, "zip");
   OK(converted_with("-mat_macko_values", "f32"));
   OK(converted_with("-mat_macko_halo", "host"));
-  OK(converted_with("-mat_macko_halo", "peer"));
 }
 END_TEST
 
@@ -137,8 +136,12 @@ START_TEST(no_gpu)
   make_both(ROOT_TYPE, ROWS, ROWS, &A, &P);
   OK(MatMackoGetInfo(A, &info));
   DESTROY(&A, &P);
-  if (info.on_device) return;
+  if (info.on_device) {
+    OK(converted_with("-mat_macko_halo", "peer"));
+    return;
+  }
   REFUSED(converted_with("-mat_macko_backend", "cuda"), PETSC_ERR_SUP, "-mat_macko_backend cuda: ");
+  REFUSED(converted_with("-mat_macko_halo", "peer"), PETSC_ERR_SUP, "-mat_macko_halo peer: vectors are on the CPU: ");
 }
 END_TEST
 

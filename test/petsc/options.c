@@ -165,12 +165,59 @@ START_TEST(nodes_without_ranks_are_refused)
 }
 END_TEST
 
+/* A new matrix of the type with one option; what its options raise is the result, and *gpu whether products run there. */
+static PetscErrorCode made_with(const char *type, const char *option, const char *value, int *gpu)
+{
+  Mat A;
+  message[0] = 0;
+  OK(PetscOptionsSetValue(NULL, option, value));
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+  OK(MatSetType(A, type));
+  OK(PetscPushErrorHandler(keep_message, NULL));
+  PetscErrorCode code = MatSetUp(A); /* of type macko it reads the options */
+  if (!code) code = MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY);
+  if (!code) code = MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);
+  if (!code) code = MatMackoEncode(A);
+  OK(PetscPopErrorHandler());
+  *gpu = on_device(A);
+  OK(MatDestroy(&A));
+  OK(PetscOptionsClearValue(NULL, option));
+  return code;
+}
+
+/* A GPU is asked for where there is none; what is so without one is taken. */
+START_TEST(what_needs_a_gpu_is_refused_without)
+{
+  static const char *const needs[][2] = {{"halo", "peer"}, {"ranks_per_node", "2"}, {"keep_csr", "yes"}},
+                           *const harmless[][2] = {{"halo", "auto"}, {"halo", "host"}, {"halo", "mpi"}, {"keep_csr", "auto"},
+                                                   {"keep_csr", "no"}};
+  const char *type = _i ? MATMACKO : MATAIJMACKO;
+  char        option[64], words[128];
+  int         gpu;
+  for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+    snprintf(option, sizeof option, "-mat_macko_%s", needs[i][0]);
+    PetscErrorCode code = made_with(type, option, needs[i][1], &gpu);
+    if (gpu) return;
+    if (_i && i == 2) snprintf(words, sizeof words, "%s %s: a matrix of type macko keeps no other form", option, needs[i][1]);
+    else snprintf(words, sizeof words, "%s %s: vectors are on the CPU: ", option, needs[i][1]);
+    ASSERT_ALL(code == PETSC_ERR_SUP && strstr(message, words), "%s, %s: error %d: %s", type, words, (int)code, message);
+  }
+  for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++) {
+    snprintf(option, sizeof option, "-mat_macko_%s", harmless[i][0]);
+    PetscErrorCode code = made_with(type, option, harmless[i][1], &gpu);
+    ASSERT_ALL(!code, "%s, %s %s: error %d: %s", type, option, harmless[i][1], (int)code, message);
+  }
+}
+END_TEST
+
 static Suite *options_suite(void)
 {
   Suite *s = suite_create("the options of the PETSc matrix type");
   TCase *t = tcase_create("options");
   tcase_add_loop_test(t, every_choice_is_honoured_or_refused, 0, OPTIONS);
   tcase_add_loop_test(t, nodes_without_ranks_are_refused, 0, 2);
+  tcase_add_loop_test(t, what_needs_a_gpu_is_refused_without, 0, 2);
   suite_add_tcase(s, t);
   return s;
 }

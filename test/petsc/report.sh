@@ -27,13 +27,22 @@ run 1 test/petsc/plain $ours -mat_macko_format macko -mat_macko_layout slice -ma
 check "where the values of stencils are" has '[1-9][0-9]* of them stencils \(their values are in their blocks\)'
 [ -e /dev/nvidiactl ] || check "no GPU" has 'products on the CPU: no GPU here$'
 for type in aijmacko macko; do
-  run 2 solvers/macko-solve 5-point:6 -mat_type $type -mat_macko_halo peer -mat_macko_ranks_per_node 1 -mat_macko_backend cpu -mat_view ::ascii_info
+  run 2 solvers/macko-solve 5-point:6 -mat_type $type -mat_macko_halo mpi -mat_macko_keep_csr no -mat_macko_backend cpu -mat_view ::ascii_info
   check "options of GPUs are named where products run on the CPU" times 1 '-mat_macko_halo changes nothing without products on the GPU'
-  check "all of them" times 1 '-mat_macko_ranks_per_node changes nothing without'
+  check "all of them" times 1 '-mat_macko_keep_csr changes nothing without'
+  for ranks in 1 2; do
+    run $ranks solvers/macko-solve 5-point:6 -mat_type $type -mat_macko_halo peer -mat_macko_backend cpu
+    status=$?
+    check "peer without a GPU, $type on $ranks ranks: status $status" test $status = 1
+    check "peer without a GPU: sentence" times 1 '-mat_macko_halo peer: vectors are on the CPU: '
+  done
 done
-run 1 solvers/macko-solve 5-point:6 -mat_macko_keep_csr yes -mat_macko_backend cpu -mat_view ::ascii_info
-check "what is kept on a GPU" times 1 '-mat_macko_keep_csr changes nothing without'
-check "no other" times 1 'changes nothing'
+run 2 solvers/macko-solve 5-point:6 -mat_macko_keep_csr yes -mat_macko_backend cpu
+check "what is kept on a GPU is refused without one" times 1 '-mat_macko_keep_csr yes: vectors are on the CPU: '
+if [ ! -e /dev/nvidiactl ]; then
+  run 2 solvers/macko-solve 5-point:6 -mat_macko_ranks_per_node 1
+  check "nodes for GPUs are refused without any" times 1 '-mat_macko_ranks_per_node 1: vectors are on the CPU: no GPU here$'
+fi
 # A view tells what is stored, or would be, and leaves it at that.
 later="-dll_append $plugin -mat_type aijmacko -mat_macko_after 1000 -ksp_max_it 2"
 for ranks in 1 3; do
