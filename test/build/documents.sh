@@ -1,5 +1,6 @@
 #!/bin/bash
 # Documents name what the lists have: every format, option and choice is in README's tables and on the manual pages.
+# Pages that are installed link to installed ones.
 cd "${srcdir:-.}" || exit 1
 bad=0
 say() { echo "$1"; bad=1; }
@@ -31,5 +32,15 @@ done
 named=$(sed -n '/\\-\\-encodings/,/^\.TP/s/^Encodings to measure, separated by commas: \(.*\), each with.*/\1/p' doc/macko-bench.1)
 for choice in $(choices format) $(choices layout); do
   echo "$named" | grep -qw "$choice" || say "doc/macko-bench.1 does not name $choice among the encodings"
+done
+
+# A page that is installed links to others that are, whose place beside it is the same there.
+installed=$(sed -n '/^dist_formats_DATA/,/[^\\]$/p; /^dist_doc_DATA/,/[^\\]$/p' examples/Makefile.inc | grep -o 'doc/[^ ]*\.md')
+[ "$(echo "$installed" | wc -l)" -ge 8 ] || say "examples/Makefile.inc does not list the pages that are installed"
+for page in $installed; do
+  for link in $(grep -oE '\]\([^)]+' "$page" | sed 's/^](//; s/#.*//' | grep -v '^https\?:'); do
+    target=$(realpath -m --relative-to=. "${page%/*}/$link")
+    echo "$installed" | grep -qxF "$target" || say "$page is installed and links to $link, which is not"
+  done
 done
 exit $bad

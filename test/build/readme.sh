@@ -160,7 +160,7 @@ for file in "$src"/examples/*.c "$src"/examples/*.f90 "$src"/examples/*.F90; do
   compiled=$((compiled + 1))
 done
 [ "$compiled" -ge 5 ] || fail "only $compiled examples were compiled"
-for page in formats/macko.md formats/dtans.md fortran.md petsc.md; do
+for page in formats/macko.md formats/dtans.md fortran.md petsc-suite.md petsc.md; do
   [ -s "$root/share/doc/macko/$page" ] || fail "$page is not installed"
 done
 echo "$compiled examples compiled as they say"

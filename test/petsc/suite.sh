@@ -10,7 +10,7 @@
 # folder for the compiled programs, where those that are there are taken; CPATH, LIBS: headers and libraries of other packages that
 # programs use themselves. MACKO_SUITE_GPU=yes: on a machine with a GPU, tests that are about GPUs run, too, and those that name
 # aijcusparse once with that and once with aijmacko; so do the programs of mat/tutorials, snes and ts/tutorials. What came out is
-# in suite.md.
+# in doc/petsc-suite.md.
 here=$(cd "$(dirname "$0")" && pwd)
 plugin=$PWD/.libs/libpetscmacko.so
 [ -e "$plugin" ] || { echo "$0: no .libs/libpetscmacko.so here: run it in a build folder with PETSc" >&2; exit 77; }
