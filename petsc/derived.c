@@ -58,6 +58,17 @@ static const char preallocation[] = "MatMPIAIJSetPreallocation_C";
   }
 PARALLEL_TYPES(WRAP_PARALLEL)
 
+/* ---- plain parallel ones, whose parts may be ours ---- */
+
+static Create         create_parallel;
+static PetscErrorCode CreateParallel(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall((*create_parallel)(A));
+  MackoWatchParts(A);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- registration ---- */
 
 /* Puts wrapper, which calls *create, into the place of the function that PETSc has for a type, if there is one. */
@@ -80,5 +91,6 @@ PetscErrorCode MackoWrapDerived(void)
   TYPES(REPLACE)
 #define REPLACE_PARALLEL(TYPE) PetscCall(Replace(MATMPIAIJ##TYPE, CreateParallel##TYPE, &create_parallel##TYPE));
   PARALLEL_TYPES(REPLACE_PARALLEL)
+  PetscCall(Replace(MATMPIAIJ, CreateParallel, &create_parallel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

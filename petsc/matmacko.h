@@ -162,6 +162,9 @@ PETSC_INTERN void           MackoStayPlain(PetscBool plain);
 PETSC_INTERN PetscBool      MackoStaysPlain(void);
 PETSC_INTERN PetscErrorCode MackoWrapDerived(void);
 
+/* Has parts of A, of type MPIAIJ or made from one, that are made again noticed where they are ours. */
+PETSC_INTERN void MackoWatchParts(Mat A);
+
 /* Does a call meanwhile, whose error, if any, is handed on. */
 #define MACKO_STAYING_PLAIN(call) \
   do { \

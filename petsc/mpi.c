@@ -304,6 +304,7 @@ PetscErrorCode MackoTakeMPI(Mat A, PetscBool device)
   A->ops->destroy          = device ? MatDestroy_MPIAIJMacko_Device : MatDestroy_MPIAIJMacko;
   A->ops->assemblyend      = MatAssemblyEnd_MPIAIJMacko;
   A->ops->bindtocpu        = MatBindToCPU_MPIAIJMacko;
+  MackoWatchParts(A); /* also of one that is older than this plugin */
   PetscCall(MackoComposeMPI(A, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MPIAIJMacko));
   PetscCall(MackoCusparseSetOperationsMPI(A));

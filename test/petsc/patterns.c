@@ -130,6 +130,43 @@ START_TEST(submatrices_of_other_columns)
 }
 END_TEST
 
+/* All rows and columns of a square matrix, which PETSc gathers in a way of its own. */
+static PetscErrorCode gather(Mat A, MatReuse reuse, Mat **B)
+{
+  IS all;
+
+  PetscFunctionBegin;
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &all));
+  PetscCall(MatCreateSubMatrices(A, 1, &all, &all, reuse, B));
+  PetscCall(ISDestroy(&all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ours by the option alone where the whole is plain, as its blocks are then. Slices are no arrays of AIJ's. */
+START_TEST(gathered_again)
+{
+  Mat A, P, *of_A, *of_P;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_layout", "slice"));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 1, &P));
+  OK(gather(P, MAT_INITIAL_MATRIX, &of_P));
+  OK(PetscOptionsSetValue(NULL, "-mat_seqaij_type", MATSEQAIJMACKO));
+  OK(make_matrix(PREALLOCATED, _i ? MATAIJ : MATAIJMACKO, N, N, 1, &A));
+  OK(gather(A, MAT_INITIAL_MATRIX, &of_A));
+  OK(PetscOptionsClearValue(NULL, "-mat_seqaij_type"));
+  ASSERT_ALL(is_ours(of_A[0]), "the part is not ours");
+  follow(of_A[0], of_P[0], "gathered");
+  OK(MatScale(A, 2));
+  OK(MatScale(P, 2));
+  OK(gather(A, MAT_REUSE_MATRIX, &of_A));
+  OK(gather(P, MAT_REUSE_MATRIX, &of_P));
+  follow(of_A[0], of_P[0], "gathered again");
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_layout"));
+  OK(MatDestroySubMatrices(1, &of_A));
+  OK(MatDestroySubMatrices(1, &of_P));
+  DESTROY(&A, &P);
+}
+END_TEST
+
 /* Rows of WIDTH entries of this rank's own, of 2 N columns. */
 static void fill_arrays(int which, PetscInt *i, PetscInt *j, PetscScalar *a)
 {
@@ -342,6 +379,7 @@ static Suite *patterns_suite(void)
   TCase *t = tcase_create("patterns");
   tcase_add_test(t, submatrix_of_other_columns);
   tcase_add_loop_test(t, submatrices_of_other_columns, 0, 2);
+  tcase_add_loop_test(t, gathered_again, 0, 2);
   tcase_add_test(t, column_indices_again);
   tcase_add_loop_test(t, columns_written_to, 0, 2);
   tcase_add_test(t, preallocation_reset);
