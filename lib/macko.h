@@ -80,9 +80,9 @@ typedef struct {
  *   macko_layout layout     of format macko; default MACKO_LAYOUT_AUTO
  *   int gap_bits            bits of a column gap, of layouts row and paper: 0 = chosen by exact counts (default), else 1, 2, 4, 8
  *                           or, in layout row, 16; of variants paper and shared of format eccsr 4, 8 or 16
- *   macko_values values     default MACKO_VALUES_AUTO; lossy only on request. Format csr has raw, f32, f16 and bf16, for a GPU
- *                           raw; layouts row and slice all but coded, pairs only slice; layout paper raw; format dtans all but
- *                           pairs, in its variants joint and paper coded only; formats eccsr and slide all but coded and pairs
+ *   macko_values values     default MACKO_VALUES_AUTO; lossy only on request. Format csr has raw, f32, f16 and bf16; layouts
+ *                           row and slice all but coded, pairs only slice; layout paper raw; format dtans all but pairs, in
+ *                           its variants joint and paper coded only; formats eccsr and slide all but coded and pairs
  *   macko_variant variant   of format dtans; PAPER (EC-SpMV, arXiv 2507.12205, section 4) or SHARED of format eccsr, for target
  *                           CPU, which store once what rows share only in part, and put a matrix that comes in pieces together
  *                           first; STRICT of format slide, which refuses (UNSUPPORTED) a matrix that no pattern covers, naming

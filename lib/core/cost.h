@@ -29,6 +29,7 @@ typedef struct {
                                       * with others */
   double csr_saved;    /* share of the bytes of shared columns, which are read once, that a product beyond the caches spares */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
+  double csr_narrower; /* more for an entry whose value is stored in fewer bytes than it had: bytes are not the limit there */
   double csr_uneven;   /* entry by which a row's length differs from the mean, shared by the lanes of the row */
   double csr_unfilled; /* entry that blocks of threads have room for and whole rows leave */
   double csr_pieces;   /* once more where all rows of a matrix of less than MACKO_CSR_LARGE entries are cut */

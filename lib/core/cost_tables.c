@@ -90,13 +90,13 @@ static const macko_cost narrow_cost = {
  * 200 entries, of weights, to 85; csr to 191, when its blocks had come to be computed by kernels of three sizes; stencils to 17
  * grids, when their entries had become arguments of a kernel; rows of csr, uneven ones, the steps of the longest slice beyond twice
  * the mean, and codes of 16 bits to 173, among them 35 real ones as tiles of two sizes, as the others have few rows that are far
- * longer than most and hardly a large dictionary.
+ * longer than most and hardly a large dictionary; values of csr that are stored in fewer bytes to nine.
  * Those of dtans but its step, of pairs and of codes of 8 bits are older. A slice costs what its loads wait for each other, as far
  * as other warps do not hide it. */
 const macko_cost macko_h200_cost = {
   .byte = 0.000207, .launch = 5870, .sector = 0.0045, .apart = 0.0027, .csr_entry = 0.00041, .csr_row = 0.001,
-  .csr_single = 0.00062, .csr_half = 0.00079, .csr_uneven = 0.0007, .csr_filling = 0.00158, .csr_filling_single = 0.00089,
-  .csr_sooner = 800, .csr_unfilled = 0.0016, .csr_pieces = 2500,
+  .csr_single = 0.00062, .csr_half = 0.00079, .csr_narrower = 0.0005, .csr_uneven = 0.0007, .csr_filling = 0.00158,
+  .csr_filling_single = 0.00089, .csr_sooner = 800, .csr_unfilled = 0.0016, .csr_pieces = 2500,
   .stencil = 0.00005, .stencil_slice = 0.048, .uniform = 0.00012, .run = 0.00012, .listed = 0.0001525, .walked = 0.000145,
   .paired = 0.00065, .pair = 0.000004, .run_paired = 0.00035, .wide_paired = 0.00195, .slice = 0.2, .slice_warp = 0.28,
   .passed = 0.1, .stencil_step = 180, .step = 20, .step_alone = 30, .step_gap = 34, .step_listed = 55,

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The forms of format csr. On a GPU values are raw only, because kernels read them as they are. */
+/* The forms of format csr, the same on a GPU. */
 static const macko_form forms[] = {
-  {.values = MACKO_HAS(VALUES_RAW) | MACKO_HAS(VALUES_F32) | MACKO_HAS(VALUES_F16) | MACKO_HAS(VALUES_BF16)},
-  {.values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS(TARGET_GPU)}};
+  {.values = MACKO_HAS(VALUES_RAW) | MACKO_HAS(VALUES_F32) | MACKO_HAS(VALUES_F16) | MACKO_HAS(VALUES_BF16),
+   .target = MACKO_HAS_ALL}};
 
 /* Gives the entries that the loops take in one step. */
 static int64_t entries_of_step(const macko_csr *a, int64_t nnz)
@@ -123,7 +123,8 @@ static double work_of(const macko_options *options, const macko_csr *a, int64_t 
   const int f64 = a->value_type == MACKO_F64, steps = seen->uneven || entries_of_step(a, nnz) > 1;
   const int wide = options->target == MACKO_TARGET_CPU && steps && size >= 4;
   const double of_width = f64 && size >= 4 ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  const double entry = wide ? cost->csr_long_entry : of_width, row = wide ? cost->csr_long_row : cost->csr_row;
+  const double narrower = size < macko_type_bytes(a->value_type) ? cost->csr_narrower : 0;
+  const double entry = (wide ? cost->csr_long_entry : of_width) + narrower, row = wide ? cost->csr_long_row : cost->csr_row;
   const double miss = steps ? cost->csr_long_miss : cost->csr_miss, shared = macko_csr_saved(seen->alike);
   const double rows = (double)a->nrows * row + missed_rows(cost, a, *seen) * miss;
   const double filling = f64 ? cost->csr_filling : cost->csr_filling_single;

@@ -195,6 +195,24 @@ START_TEST(a_gpu_waits_for_long_rows)
 }
 END_TEST
 
+/* Values of f32 save csr their bytes on a GPU, but for what such an entry costs besides. */
+START_TEST(narrower_values_save_less_than_their_bytes)
+{
+  macko_options o = gpu_options(0);
+  macko_info info;
+  double csr;
+  scattered a = make(2);
+  const macko_csr c = view(&a);
+  const double f64 = seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr), entries = ROWS * LENGTH;
+  o.format = MACKO_FORMAT_CSR, o.values = MACKO_VALUES_F32;
+  ck_assert_int_eq(macko_predict(&c, &o, &info, NULL), MACKO_OK);
+  const double saved = 1e-9 * entries * (4 * macko_h200_cost.byte - macko_h200_cost.csr_narrower);
+  ck_assert_double_eq_tol(f64 - info.seconds, saved, 1e-3 * saved);
+  ck_assert_int_eq(info.lossy, 1);
+  release(&a);
+}
+END_TEST
+
 /* Gives the seconds that a CPU is predicted to take where entry p has column p * stride of so many. */
 static double seconds_on_a_cpu(int64_t stride, int64_t ncols, macko_format format)
 {
@@ -485,6 +503,7 @@ int main(void)
   tcase_add_test(t, a_gpu_waits_for_long_rows);
   tcase_add_test(t, a_small_x_is_loaded_once);
   tcase_add_test(t, slices_leave_the_cache_to_x);
+  tcase_add_test(t, narrower_values_save_less_than_their_bytes);
   tcase_add_test(t, a_cpu_loads_lines);
   tcase_add_loop_test(t, a_gpu_is_as_fast_as_it_is, 0, 2);
   tcase_add_loop_test(t, pieces_are_predicted_alike, 0, 2);

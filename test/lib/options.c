@@ -215,8 +215,6 @@ START_TEST(sentences)
     {{"layout", "variant"}, {"slice", "paper"},
      "layout slice and variant paper cannot go together: layout slice is for format macko, variant paper for formats dtans "
      "and eccsr"},
-    {{"format", "values", "target"}, {"csr", "f32", "gpu"},
-     "format csr does not have values f32 with target gpu; formats macko, dtans, eccsr and slide do"},
     {{"format", "values", "variant"}, {"dtans", "raw", "joint"},
      "values raw and variant joint cannot go together: variant joint goes with values coded"}};
   macko_csr c = matrix(0);
@@ -375,7 +373,7 @@ int main(void)
   tcase_add_loop_test(t, every_choice_of_every_option, 0, MATRICES);
   tcase_add_test(t, every_pair_of_choices);
   tcase_add_test(t, every_combination);
-  tcase_add_loop_test(t, sentences, 0, 9);
+  tcase_add_loop_test(t, sentences, 0, 8);
   tcase_add_test(t, zeros_are_defaults);
   tcase_add_test(t, nothing_else_instead);
   tcase_add_test(t, the_next_format_that_has_it);
