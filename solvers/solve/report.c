@@ -13,7 +13,7 @@ static const struct {
 } reasons[] = {
   {KSP_CONVERGED_RTOL, "the residual fell below -ksp_rtol times the first"},
   {KSP_CONVERGED_ATOL, "the residual fell below -ksp_atol"},
-  {KSP_CONVERGED_ITS, "the asked-for iterations were done, the residual was not looked at"},
+  {KSP_CONVERGED_ITS, "the asked-for iterations were done, and no test of the residual ended them"},
   {KSP_CONVERGED_HAPPY_BREAKDOWN, "the method found the solution in its subspace"},
   {KSP_DIVERGED_NULL, "the method met a null vector"},
   {KSP_DIVERGED_ITS, "the limit of iterations, -ksp_max_it, was reached"},
@@ -44,13 +44,12 @@ static void PrintAll(const Problem *p, const Report *r)
          (long long)p->nnz, p->kind);
   StoragePrint(&r->storage);
   printf("solver    %s with %s on %d rank%s\n", r->ksp, r->pc, r->ranks, r->ranks > 1 ? "s" : "");
-  printf("result    %s after %lld iterations: %s\n", r->reason > 0 && !r->misled ? "converged" : "NOT CONVERGED",
+  printf("result    %s after %lld iterations: %s\n", r->converged ? "converged" : "NOT CONVERGED",
          (long long)r->iterations, r->reason_words);
   printf("residual  ||b - A x|| / ||b|| = %.3g by plain CSR", (double)r->residual);
   if (r->least_squares) printf("; ||A'(b - A x)|| / ||A'b|| = %.3g", (double)r->normal_residual);
   if (r->ones) printf("; error ||x - 1|| / ||1|| = %.3g", (double)r->error);
-  /* Only methods that were to meet a tolerance are judged, by the check. */
-  if (r->misled) printf("\nWARNING   the method thinks it converged, but the true residual did not; %s", r->advice);
+  if (r->warning[0]) printf("\nWARNING   %s", r->warning);
   printf("\nseconds   read %.3g, encode %.3g, set-up %.3g, solve %.3g (%.0f %% in products)\n", p->read_seconds, r->encode,
          r->setup, r->solve, r->solve > 0 ? 100 * r->products / r->solve : 0.);
 }
@@ -87,7 +86,7 @@ static void WriteAll(FILE *f, const void *summary)
   StorageWrite(f, &r->storage);
   fprintf(f, ",\n");
   fprintf(f, "  \"solver\": {\"ksp\": \"%s\", \"pc\": \"%s\", \"ranks\": %d},\n", r->ksp, r->pc, r->ranks);
-  fprintf(f, "  \"result\": {\"converged\": %s, \"reason\": \"%s\", \"words\": ", r->reason > 0 && !r->misled ? "true" : "false",
+  fprintf(f, "  \"result\": {\"converged\": %s, \"reason\": \"%s\", \"words\": ", r->converged ? "true" : "false",
           KSPConvergedReasons[r->reason]);
   put_json_string(f, r->reason_words);
   fprintf(f, ", \"iterations\": %lld, ", (long long)r->iterations);

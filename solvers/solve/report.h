@@ -12,8 +12,10 @@ typedef struct {
   PetscInt rows, cols, iterations;
   KSPConvergedReason reason;
   PetscBool ones;          /* the right-hand side is A * ones, and error is known */
+  PetscBool converged;     /* the method says so, and the residual does not contradict it */
   PetscBool misled;        /* the method thinks it converged, but the residual is far above the tolerance */
   const char *advice;      /* what makes the method look at that residual */
+  char warning[256];       /* empty unless the method ended well without an answer */
   PetscBool least_squares; /* the method minimizes, and normal_residual is known */
   Storage storage;
   PetscReal rtol, atol, residual, normal_residual, error; /* the last three are relative, and computed after the solve */

@@ -138,6 +138,45 @@ $solve "$dir/skewed.mtx" -rhs "$dir/b.mtx" -ksp_norm_type preconditioned -ksp_ty
   -json "$dir/one.json" >"$dir/text" 2>&1
 grep -q '^WARNING   the method thinks it converged, but the true residual did not' "$dir/text" || fail "a misleading convergence is not named"
 grep -q '"misled": true' "$dir/one.json" || fail "a misleading convergence is not named in the JSON"
+# In least squares either residual may be the one that goes to zero: neither has, here, after one step with a preconditioner that is
+# not one of the normal equations. Of a system without solution the residual is large and the answer right, also where A'b is small.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 6\n1 1 1e-9\n1 2 1\n2 1 1\n2 2 4\n3 3 4\n3 2 1\n' >"$dir/uneven.mtx"
+printf '%%%%MatrixMarket matrix array real general\n3 1\n1\n-2\n3\n' >"$dir/b3.mtx"
+for on in "" "$mpi"; do
+  for type in aijmacko macko; do
+    $on $solve "$dir/uneven.mtx" -rhs "$dir/b3.mtx" -ksp_type lsqr -pc_type jacobi -ksp_rtol 1e-4 -mat_type $type \
+      -json "$dir/squares.json" >"$dir/text" 2>&1
+    [ $? = 2 ] || fail "lsqr after one step passes for converged"
+    grep -q '^WARNING   the method thinks it converged, but the true residual did not; .*-pc_type none$' "$dir/text" ||
+      fail "the warning for lsqr"
+    grep -q '"converged": false, .*"misled": true' "$dir/squares.json" || fail "the JSON of lsqr after one step"
+  done
+done
+for method in lsqr cgls; do
+  $solve "$dir/uneven.mtx" -rhs "$dir/b3.mtx" -ksp_type $method >"$dir/text" 2>&1 || fail "$method"
+  for b in '1\n2\n3' '1\n0\n-1.00000001'; do
+    printf "%%%%MatrixMarket matrix array real general\n3 1\n$b\n" >"$dir/b.tall.mtx"
+    $solve "$dir/tall.mtx" -rhs "$dir/b.tall.mtx" -ksp_type $method >"$dir/text" 2>&1 || fail "$method without solution, $b"
+  done
+done
+# Where no test of the residual ends a method, the residual decides all the same.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 4\n1 2 -1\n2 1 -1\n2 2 4\n' >"$dir/easy.mtx"
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n40 40 40"; for (i = 1; i <= 40; i++) print i, i % 40 + 1, 1 }' >"$dir/shift.mtx"
+awk 'BEGIN { print "%%MatrixMarket matrix array real general\n40 1"; for (i = 1; i <= 40; i++) print sin(i * i) }' >"$dir/b40.mtx"
+untested() { # ARGUMENTS...: not converged, and the warning says why
+  $solve "$@" -json "$dir/its.json" >"$dir/text" 2>&1
+  [ $? = 2 ] || fail "converged without a test: $*"
+  grep -q '^WARNING   no test of the residual ended the method, and the residual is 0\.[0-9]*, above -ksp_rtol 1e-05' "$dir/text" ||
+    fail "the warning: $*"
+  grep -q '"converged": false, "reason": "CONVERGED_ITS".*"misled": false' "$dir/its.json" || fail "the JSON: $*"
+}
+untested "$dir/shift.mtx" -rhs "$dir/b40.mtx" -ksp_type gcr -ksp_gcr_restart 5 -pc_type none -ksp_max_it 50
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n4\n' >"$dir/uneven.b.mtx"
+untested "$dir/easy.mtx" -ksp_type richardson -ksp_norm_type none -ksp_max_it 3 -rhs "$dir/uneven.b.mtx"
+untested "$dir/easy.mtx" -ksp_type preonly -rhs "$dir/uneven.b.mtx"
+$solve "$dir/easy.mtx" -ksp_type preonly -pc_type lu >"$dir/text" 2>&1 || fail "preonly with a factorization"
+$solve "$dir/easy.mtx" -ksp_type richardson -ksp_norm_type none -ksp_max_it 50 >"$dir/text" 2>&1 ||
+  fail "enough iterations without a test"
 # A NaN is no JSON number.
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 1\n' >"$dir/nan.mtx"
 $solve "$dir/nan.mtx" -json "$dir/nan.json" >"$dir/text" 2>&1
