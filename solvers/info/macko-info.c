@@ -90,6 +90,8 @@ static int parse(int argc, char **argv, request *r)
   r->path = argv[optind];
   if (r->picture && !is_picture(r->picture)) return usage("the picture of -o should end in .svg or .png");
   if (r->picture && r->dry) return usage("--dry-run reads no entries that -o could draw");
+  if (r->picture && output_is_same(r->picture, r->path))
+    return fprintf(stderr, "macko-info: %s: is read, too, so it is not written\n", r->picture), 2;
   /* Without this a long computation could end with a picture that cannot be written. */
   int bad = r->picture ? output_refusal(r->picture) : 0;
   if (bad) return fprintf(stderr, "macko-info: %s: %s\n", r->picture, strerror(bad)), 1;

@@ -285,6 +285,9 @@ refused 2 "should end in .svg or .png" -o spy.gif square.mtx
 refused 2 "no entries that -o could draw" --dry-run -o spy.svg square.mtx
 refused 1 "none.mtx: cannot be opened" none.mtx
 refused 1 "none/spy.svg" -o none/spy.svg square.mtx
+cp square.mtx matrix.svg && ln -s matrix.svg link.png
+for picture in matrix.svg link.png; do refused 2 "$picture: is read, too, so it is not written" -o $picture matrix.svg; done
+cmp -s square.mtx matrix.svg || fail "the picture replaced the matrix"
 refused 1 "none.mtx: cannot be opened" --dry-run none.mtx
 echo nonsense >bad.mtx
 refused 1 "bad.mtx" bad.mtx
