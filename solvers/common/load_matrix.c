@@ -205,7 +205,7 @@ static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
 /* What a file of PETSc's begins with, each number of PetscInt's size: class id, then rows of a matrix or the length of a vector.
    class_id is 0 for any other file, other_width set for one of a PETSc whose PetscInt has the other size. */
 typedef struct {
-  int64_t class_id, rows, bytes, other_width, container; /* container: a .macko file */
+  int64_t class_id, rows, bytes, other_width, container, lossy; /* container: a .macko file; lossy: so its head says */
 } BinaryHead;
 
 /* Returns a signed number of `count` bytes, the highest first. */
@@ -222,6 +222,7 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
   const int width = (int)sizeof(PetscInt), other = 12 - width;
   int64_t id = 0;
   unsigned char bytes[16];
+  macko_info info;
   PetscMPIInt rank;
 
   PetscFunctionBegin;
@@ -234,6 +235,8 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
     if (read >= other) id = BigEndian(bytes, other);
     head->other_width = id == MAT_FILE_CLASSID || id == VEC_FILE_CLASSID;
     head->container = read >= 8 && !memcmp(bytes, "\x89MACKO\r\n", 8);
+    /* A head that cannot be read is refused by whoever loads the matrix. */
+    head->lossy = head->container && !macko_load_info(file->name, &info, NULL, NULL) && info.lossy;
     if (read >= 2 * width) head->rows = BigEndian(bytes + width, width);
     if (f && !fseek(f, 0, SEEK_END)) head->bytes = ftell(f);
     if (f) fclose(f);
@@ -303,6 +306,7 @@ static PetscErrorCode LoadFile(MPI_Comm comm, const char *path, PetscBool compre
   if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, &file, compressed, p));
   else if (head.container && compressed) PetscCall(LoadContainer(comm, &file, p));
   else PetscCall(LoadText(comm, &file, p));
+  p->lossy = (PetscBool)head.lossy;
   PetscCall(SpoolClose(&file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,6 +14,7 @@ typedef struct {
   Mat            A;
   char           kind[96];     /* what the file is, in words */
   PetscBool      symmetric;    /* known to equal its transpose, from the file or by ProblemFindSymmetry */
+  PetscBool      lossy;        /* a .macko file's, whose values were rounded when it was made */
   PetscInt64     nnz;          /* stored entries of all ranks */
   PetscLogDouble read_seconds; /* of this rank */
 } Problem;

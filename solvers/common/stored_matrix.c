@@ -94,7 +94,7 @@ PetscErrorCode StorageCollect(const Problem *p, Storage *s)
   PetscFunctionBegin;
   /* Zero stands for "not known" in every field. */
   memset(s, 0, sizeof *s);
-  s->nnz = p->nnz;
+  s->nnz = p->nnz, s->lossy = p->lossy;
   PetscCall(MatGetType(p->A, &type));
   PetscCall(PetscStrncpy(s->type, type, sizeof s->type));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, MATSEQMACKO, MATMPIMACKO, ""));
@@ -103,7 +103,7 @@ PetscErrorCode StorageCollect(const Problem *p, Storage *s)
     /* info.reason is the matrix's own text, which goes with it. */
     PetscCall(MatMackoGetInfo(p->A, &s->info));
     PetscCall(PetscStrncpy(s->reason, s->info.reason ? s->info.reason : "", sizeof s->reason));
-    s->bytes = s->info.bytes;
+    s->bytes = s->info.bytes, s->lossy = (PetscBool)(s->lossy || s->info.lossy);
   } else if (aij) {
     PetscCall(MatGetSize(p->A, &rows, NULL));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)p->A), &ranks));
@@ -139,9 +139,9 @@ void StoragePrint(const Storage *s)
   if (s->bytes)
     printf("%s %lld bytes, %.2f a nonzero", s->info.encoded ? "," : ":", (long long)s->bytes,
            s->nnz ? (double)s->bytes / (double)s->nnz : 0.);
-  if (s->info.encoded)
-    printf("; CSR takes %.2f times as many%s\n          %s", s->bytes ? (double)s->info.csr_bytes / (double)s->bytes : 1.,
-           s->info.lossy ? "; LOSSY values" : "", s->reason);
+  if (s->info.encoded) printf("; CSR takes %.2f times as many", s->bytes ? (double)s->info.csr_bytes / (double)s->bytes : 1.);
+  if (s->lossy) printf("; LOSSY values");
+  if (s->info.encoded) printf("\n          %s", s->reason);
   printf("\n");
   if (s->info.encoded) PrintProducts(&s->info);
 }
@@ -172,13 +172,13 @@ static void WriteCosts(FILE *f, const MatMackoInfo *info)
 /* Members that a type does not have are left out; in those of our types, null stands for a number that is not known. */
 void StorageWrite(FILE *f, const Storage *s)
 {
-  fprintf(f, "{\"type\": \"%s\"", s->type);
+  fprintf(f, "{\"type\": \"%s\", \"lossy\": %s", s->type, s->lossy ? "true" : "false");
   if (s->bytes) fprintf(f, ", \"bytes\": %lld", (long long)s->bytes);
   if (s->info.encoded) {
     fprintf(f, ", \"csr_bytes\": %lld, \"format\": \"%s\", ", (long long)s->info.csr_bytes, s->info.format);
     WriteName(f, "layout", s->info.layout), WriteName(f, "variant", s->info.variant);
     fprintf(f, "\"gap_bits\": %d, ", s->info.gap_bits);
-    fprintf(f, "\"values\": \"%s\", \"lossy\": %s, \"reason\": ", s->info.values, s->info.lossy ? "true" : "false");
+    fprintf(f, "\"values\": \"%s\", \"reason\": ", s->info.values);
     put_json_string(f, s->reason);
     WriteCosts(f, &s->info);
   }

@@ -8,6 +8,7 @@
    names in `info` are constants. */
 typedef struct {
   char type[64], reason[512]; /* PETSc's name of the type; why the matrix is stored so, empty for other types than ours */
+  PetscBool lossy;       /* values were rounded, for the file that was read or for what is stored */
   MatMackoInfo info;     /* encoded is PETSC_FALSE for any other type */
   PetscInt64 nnz, bytes; /* bytes of all ranks together; 0 where they are not known */
 } Storage;

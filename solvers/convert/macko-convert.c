@@ -66,8 +66,8 @@ static void tell(const request *r, const macko_matrix *m)
 {
   macko_info info;
   macko_get_info(m, &info);
-  printf("%s: %lld bytes, CSR %lld; format %s: %s\n", r->out, (long long)info.bytes, (long long)info.csr_bytes,
-         macko_format_name(info.format), info.reason);
+  printf("%s: %lld bytes, CSR %lld%s; format %s: %s\n", r->out, (long long)info.bytes, (long long)info.csr_bytes,
+         info.lossy ? "; LOSSY values" : "", macko_format_name(info.format), info.reason);
 }
 
 /* Writes a .macko file. What comes from such a file and was given no options is written on as it is encoded: encoding again could

@@ -223,8 +223,8 @@ void head_print(FILE *f, const char *path, const file_head *h)
           (long long)h->stored, h->one_triangle ? ", of one triangle" : "");
   fprintf(f, "as CSR         %s%lld bytes\n", h->one_triangle ? "at most " : "", (long long)csr_bytes(h));
   if (h->compressed)
-    fprintf(f, "compressed     %s, %lld bytes, %.4g us a product as predicted\n", macko_format_name(h->info.format),
-            (long long)h->info.bytes, 1e6 * h->info.seconds);
+    fprintf(f, "compressed     %s, %lld bytes%s, %.4g us a product as predicted\n", macko_format_name(h->info.format),
+            (long long)h->info.bytes, h->info.lossy ? ", LOSSY values" : "", 1e6 * h->info.seconds);
 }
 
 /* Has the names of the whole report, as far as they are known here. */
@@ -233,6 +233,6 @@ void head_json(FILE *f, const char *path, const file_head *h)
   fputs("{\n  \"file\": ", f), put_json_string(f, path), fputs(",\n  \"kind\": ", f), put_json_string(f, h->kind);
   fprintf(f, ",\n  \"problem\": {\"rows\": %lld, \"columns\": %lld},\n  \"stored_entries\": %lld, \"one_triangle\": %s, ",
           (long long)h->nrows, (long long)h->ncols, (long long)h->stored, h->one_triangle ? "true" : "false");
-  if (h->compressed) fprintf(f, "\"bytes\": %lld, ", (long long)h->info.bytes);
+  if (h->compressed) fprintf(f, "\"bytes\": %lld, \"lossy\": %s, ", (long long)h->info.bytes, h->info.lossy ? "true" : "false");
   fprintf(f, "\"csr_bytes\": %lld\n}\n", (long long)csr_bytes(h));
 }

@@ -28,6 +28,12 @@ grep -v % a.mtx | sort | cmp - want || fail "Matrix Market to Matrix Market"
 
 run a.mtx a.macko --format macko --layout slice
 grep -q 'layout slice' text || fail "it does not say what it stored: $(cat text)"
+# Rounding is named where it changes a value.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0.1\n2 2 0.3\n' >tenth.mtx
+run tenth.mtx tenth.macko --values bf16
+grep -q '; LOSSY values;' text || fail "a loss is not named: $(cat text)"
+run tenth.mtx tenth.macko
+grep -q LOSSY text && fail "a loss is named where there is none: $(cat text)"
 if grep -q '^#define HAVE_LIBARCHIVE' "$OLDPWD/config.h"; then kinds="a.npz"; else kinds=; echo "no .npz: no libarchive"; fi
 grep -q '^#define HAVE_HDF5' "$OLDPWD/config.h" && hdf5=1 || { hdf5=; echo "no .bsp.h5: no HDF5"; }
 for from in a.mtx a.macko a.petsc $kinds ${hdf5:+a.bsp.h5}; do

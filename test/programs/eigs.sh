@@ -165,6 +165,15 @@ for n in 1 3; do
     grep -q "^macko-eigs: .*three.mtx: the entry in row 3, column 2 is $word" "$dir/text" || fail "-b with $value on $n ranks"
   done
 done
+if grep -q '^#define HAVE_JANSSON' config.h; then
+  printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0.1\n2 2 0.3\n' >"$dir/tenth.mtx"
+  expect 0 solvers/macko-convert "$dir/tenth.mtx" "$dir/tenth.macko" --values bf16
+  expect 0 $eigs "$dir/tenth.macko" -json "$dir/lossy.json"
+  grep -q "^storage .*LOSSY values" "$dir/text" && [ "$(field "$dir/lossy.json" lossy)" = true ] || fail "a file's loss is not named"
+  expect 0 $eigs "$dir/tenth.mtx" -b "$dir/tenth.macko" -json "$dir/lossy.json"
+  grep -A1 "^second " "$dir/text" | grep -q "LOSSY values" && grep -q '"second": .*"lossy": true' "$dir/lossy.json" ||
+    fail "the loss of the second file is not named"
+fi
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1e308\n1 2 1e308\n2 1 1e308\n2 2 1e308\n' >"$dir/big.mtx"
 expect 2 $eigs "$dir/big.mtx"
 grep -q "^result *NOT CONVERGED" "$dir/text" || fail "a value beyond double"

@@ -270,6 +270,20 @@ assert a["stored_entries"] == int(sys.argv[1]) and a["csr_bytes"] == 16 + 12 * i
 PY
 done
 
+# A file says whether values were rounded for it, and so does every report of it.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0.1\n2 2 0.3\n' >tenth.mtx
+for values in bf16 raw; do
+  "$convert" tenth.mtx tenth.macko --values $values >text || fail "no tenth.macko"
+  [ $values = bf16 ] && lossy=true count=1 || { lossy=false count=0; }
+  for dry in "" --dry-run; do
+    run $dry tenth.macko
+    [ "$(grep -c 'LOSSY values' text)" = $count ] || fail "$values $dry: $(cat text)"
+    run $dry --json tenth.macko
+    grep -q "\"lossy\": $lossy" text || fail "$values $dry --json: $(cat text)"
+    python3 -m json.tool text >/dev/null || fail "no JSON: $values $dry"
+  done
+done
+
 # What is wrong with an option is one sentence.
 refused 2 "macko-info: the option --jsno is unknown; the nearest is --json; --help tells more" --jsno square.mtx
 refused 2 "macko-info: --json takes no value, and was given 3" --json=3 square.mtx

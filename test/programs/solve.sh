@@ -98,6 +98,20 @@ expect 0 $solve "$dir/tall.mtx" -json "$dir/tall.json"
 
 # Lossy only when asked for, and named.
 expect 0 $solve "$T" -mat_macko_values f16 -ksp_gmres_restart 50
+grep -q "LOSSY values" "$dir/text" && fail "a loss is named where no value changes"
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0.1\n2 2 0.3\n' >"$dir/tenth.mtx"
+expect 0 $solve "$dir/tenth.mtx" -mat_macko_values bf16 -json "$dir/lossy.json" -ksp_rtol 1e-2
+grep -q "LOSSY values" "$dir/text" && [ "$(json "$dir/lossy.json" lossy)" = true ] || fail "a loss is not named"
+if grep -q '^#define HAVE_JANSSON' config.h; then
+  expect 0 solvers/macko-convert "$dir/tenth.mtx" "$dir/tenth.macko" --values bf16
+  for ranks in 1 2; do
+    for type in aijmacko aij macko; do
+      expect 0 ${MPIEXEC:-mpiexec} -n $ranks $solve "$dir/tenth.macko" -mat_type $type -json "$dir/lossy.json"
+      grep -q "^storage .*LOSSY values" "$dir/text" && [ "$(json "$dir/lossy.json" lossy)" = true ] ||
+        fail "the loss of a file as $type on $ranks ranks is not named"
+    done
+  done
+fi
 expect 0 $solve "$dir/two.rua" -mat_macko_layout paper
 grep -q "format macko" "$dir/text" && grep -q "layout paper" "$dir/text" || fail "the layout is not told"
 
