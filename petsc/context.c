@@ -73,10 +73,23 @@ void MackoSetOwner(Mat_Macko *m, Mat A)
   m->owner = A, m->data = A->data;
 }
 
-/* Each status of the library has PETSc's error class that is nearest to it; text becomes the message. MACKO_OK raises nothing. */
-PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
+/* The library names a choice that would help as its own options do, "overflow allow"; here the option has another name. What does
+   not fit into 600 bytes is cut. */
+static void NameOption(const char *text, char sentence[600])
 {
+  const char *option = text ? strstr(text, "overflow allow") : NULL;
+
+  if (option) snprintf(sentence, 600, "%.*s-mat_macko_%s", (int)(option - text), text, option);
+  else snprintf(sentence, 600, "%s", text ? text : "");
+}
+
+/* Each status of the library has PETSc's error class that is nearest to it; text becomes the message. MACKO_OK raises nothing. */
+PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *sentence)
+{
+  char text[600];
+
   PetscFunctionBegin;
+  if (status) NameOption(sentence, text);
   switch (status) {
   case MACKO_OK:
     break;
@@ -102,8 +115,8 @@ void MackoPlaceError(PetscInt row, PetscInt col, const PetscInt *cols, macko_err
   int       end = 0;
 
   snprintf(text, sizeof text, "%s", err->text);
-  if (sscanf(text, "row %lld, column %lld:%n", &i, &j, &end) == 2 && end)
-    snprintf(err->text, sizeof err->text, "row %lld, column %lld:%.440s", i + row, cols ? (long long)cols[j] : j + col, text + end);
+  if (sscanf(text, "row %lld, column %lld%n", &i, &j, &end) == 2 && end)
+    snprintf(err->text, sizeof err->text, "row %lld, column %lld%.440s", i + row, cols ? (long long)cols[j] : j + col, text + end);
   else if (row && strstr(text, "row "))
     snprintf(err->text, sizeof err->text, "counted from row %lld: %.460s", (long long)row, text);
 }

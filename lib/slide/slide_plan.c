@@ -65,7 +65,8 @@ static macko_status cover_most(const macko_facts *f, const macko_options *option
 {
   if (options->variant == MACKO_VARIANT_STRICT)
     return macko_fail(err, MACKO_UNSUPPORTED,
-                      "variant strict: row %lld has %lld entries in block %lld of %d columns, and no pattern has more than %d",
+                      "variant strict: row %lld has %lld entries in block %lld of %d columns, both counted from 0, and no pattern "
+                      "has more than %d",
                       (long long)broken->row, (long long)broken->entries, (long long)broken->block, 2 * MACKO_SLIDE_MOST,
                       2 * MACKO_SLIDE_MOST - 2);
   int64_t fewest = -1;

@@ -36,6 +36,10 @@ PetscErrorCode ProblemDestroy(Problem *p);
    zeros are stored. Collective. */
 PetscErrorCode ProblemFindSymmetry(Problem *p);
 
+/* Says in a clause which entry is the first that is NaN or infinite; words, of that room, are empty where none is. The matrix is of
+   type aij or macko. Collective. */
+PetscErrorCode ProblemFindBad(const Problem *p, char *words, size_t room);
+
 /* Refuses a matrix of type aij that holds a NaN or an infinite entry, in a sentence that names its place; path is what the
    sentence calls the matrix. Collective. Errors: PETSC_ERR_FP on every rank. */
 PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path);

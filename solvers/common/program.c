@@ -3,6 +3,7 @@
 #include "macko.h"
 #include "nearest.h"
 #include "common/output_file.h"
+#include "common/place.h"
 #include "petscmacko.h"
 
 #include <ctype.h>
@@ -26,6 +27,7 @@ static PetscErrorCode PrintSentence(MPI_Comm comm, int line, const char *functio
 {
   Failure *failure = (Failure *)context;
   int rank = 0, size = 1, all = 1, world_rank = 0;
+  char sentence[2048];
   (void)line, (void)function, (void)file;
   if (type != PETSC_ERROR_INITIAL) return code;
   MPI_Comm_rank(comm, &rank);
@@ -36,10 +38,13 @@ static PetscErrorCode PrintSentence(MPI_Comm comm, int line, const char *functio
   if (rank) return code;
   /* PETSc raises some errors of all ranks on each for itself: the first rank's abort comes before the others have spoken. */
   if (world_rank && size == 1) sleep(1);
-  fprintf(stderr, "%s: ", failure->name);
-  if (!text || !*text) fprintf(stderr, "PETSc error %d", (int)code);
-  for (; text && *text && !(*text == '\n' && !text[1]); text++) fputc(*text == '\n' ? ' ' : *text, stderr);
-  fputc('\n', stderr);
+  if (text && *text) snprintf(sentence, sizeof sentence, "%s", text);
+  else snprintf(sentence, sizeof sentence, "PETSc error %d", (int)code);
+  place_from_1(sentence, sizeof sentence);
+  for (char *c = sentence; *c; c++)
+    if (*c == '\n') *c = c[1] ? ' ' : 0;
+  /* One call writes it at once: what mpiexec says of an abort may come between two. */
+  fprintf(stderr, "%s: %s\n", failure->name, sentence);
   return code;
 }
 

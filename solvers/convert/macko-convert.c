@@ -5,6 +5,7 @@
 #include "common/option.h"
 #include "common/output_file.h"
 #include "common/petsc_binary.h"
+#include "common/place.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -201,6 +202,15 @@ static int parse(int argc, char **argv, request *r)
   return fprintf(stderr, "macko-convert: --%s is for .macko files; --help tells more\n", r->asked), 2;
 }
 
+/* Prints a sentence of the library in the terms of this program: places count from 1, and an option has two dashes. */
+static void refuse(macko_error *err)
+{
+  place_from_1(err->text, sizeof err->text);
+  const char *option = strstr(err->text, "overflow allow");
+  const int before = option ? (int)(option - err->text) : (int)strlen(err->text);
+  fprintf(stderr, "macko-convert: %.*s%s%s\n", before, err->text, option ? "--" : "", err->text + before);
+}
+
 /* Options are checked together before anything is read: some of them do not go with others. */
 int main(int argc, char **argv)
 {
@@ -210,6 +220,6 @@ int main(int argc, char **argv)
   int status = parse(argc, argv, &r);
   if (status >= 0) return status;
   if (macko_options_check(&r.options, &err)) return fprintf(stderr, "macko-convert: %s\n", err.text), 2;
-  if (convert(&r, &err)) return fprintf(stderr, "macko-convert: %s\n", err.text), 1;
+  if (convert(&r, &err)) return refuse(&err), 1;
   return output_printed("macko-convert");
 }

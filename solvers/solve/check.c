@@ -1,6 +1,9 @@
 /* The true residual, and whether it bears out what the method says of itself. */
 #include "solve/check.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* Sets *ratio to ||v|| / ||scale||, or to ||v|| where scale is zero. */
 static PetscErrorCode Relative(Vec v, Vec scale, PetscReal *ratio)
 {
@@ -113,6 +116,25 @@ static void Judge(Report *r, PetscReal norm, PetscReal watched)
   if (r->reason > 0 && !solved) Warn(r, tolerance);
 }
 
+/* Where a method met a NaN, or a preconditioner could not be set up, an entry of the matrix may be the cause; the reason says which,
+   and whether it ends so by itself or by the residual. */
+static PetscErrorCode NameBadEntry(const Problem *p, Report *r)
+{
+  size_t length;
+  char words[128];
+
+  PetscFunctionBegin;
+  if (r->reason > 0 && PetscIsInfOrNanReal(r->residual)) { /* a method that looks at no residual does not see it */
+    r->reason = KSP_DIVERGED_NANORINF;
+    ReportReason(r->reason, r->reason_words, sizeof r->reason_words);
+  }
+  if (r->reason != KSP_DIVERGED_NANORINF && r->reason != KSP_DIVERGED_PC_FAILED) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ProblemFindBad(p, words, sizeof words));
+  length = strlen(r->reason_words);
+  if (words[0]) snprintf(r->reason_words + length, sizeof r->reason_words - length, "; %s", words);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The error is worth something only if the solution is all ones; it is computed anyway, and told only then. */
 PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
 {
@@ -124,10 +146,7 @@ PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
   PetscCall(MultiplyPlainly(p, x, residual));
   PetscCall(VecAYPX(residual, -1, b));
   PetscCall(Relative(residual, b, &r->residual));
-  if (r->reason > 0 && PetscIsInfOrNanReal(r->residual)) { /* a method that looks at no residual does not see it */
-    r->reason = KSP_DIVERGED_NANORINF;
-    ReportReason(r->reason, r->reason_words, sizeof r->reason_words);
-  }
+  PetscCall(NameBadEntry(p, r));
   if (r->least_squares) PetscCall(CheckNormalEquations(p->A, b, residual, r, &watched));
   PetscCall(VecNorm(b, NORM_2, &norm));
   Judge(r, norm, watched);

@@ -7,7 +7,7 @@
 /* What macko-solve did and found, with all that the summary says of it. */
 typedef struct {
   const char *path;
-  char ksp[64], pc[64], reason_words[160]; /* PETSc's types of method and preconditioner; what ReportReason gave */
+  char ksp[64], pc[64], reason_words[256]; /* PETSc's types of method and preconditioner; what ReportReason gave */
   PetscMPIInt ranks;
   PetscInt rows, cols, iterations;
   KSPConvergedReason reason;

@@ -346,14 +346,14 @@ START_TEST(overflow_is_refused_by_name)
     macko_get_info(m, &before);
     values[4] = types[t].largest;
     ck_assert_int_eq(macko_encode(&a, &o, &fresh, &err), MACKO_UNSUPPORTED);
-    ck_assert_msg(strstr(err.text, types[t].beyond) && strstr(err.text, "row 3, column 3: "), "%s", err.text);
+    ck_assert_msg(strstr(err.text, types[t].beyond) && strstr(err.text, "row 3, column 3, counted from 1: "), "%s", err.text);
     ck_assert_int_eq(macko_predict(&a, &o, &info, &err), MACKO_UNSUPPORTED);
     ck_assert_int_eq(macko_refresh(m, &a, &err), MACKO_UNSUPPORTED);
     ck_assert_msg(strstr(err.text, types[t].beyond), "%s", err.text);
     ck_assert(!macko_decode(m, NULL, NULL, out, &err) && out[4] <= types[t].fits * 1.01); /* unchanged */
     macko_row_source source = {.nrows = 3, .ncols = 3, .value_type = MACKO_F64, .piece_rows = 2, .rows = two_rows, .context = &a};
     ck_assert_int_eq(macko_encode_rows(&source, &o, &fresh, &err), MACKO_UNSUPPORTED);
-    ck_assert_msg(strstr(err.text, types[t].beyond) && strstr(err.text, "row 2, column 2: "), "%s", err.text);
+    ck_assert_msg(strstr(err.text, types[t].beyond) && strstr(err.text, "row 2, column 2, counted from 0: "), "%s", err.text);
     allow = o;
     ck_assert(!macko_options_set(&allow, "overflow", "allow", &err));
     ck_assert_msg(!macko_encode(&a, &allow, &fresh, &err), "%s", err.text);

@@ -156,13 +156,13 @@ for n in 1 3; do
     word=infinite
     [ $value = nan ] && word=NaN
     expect 1 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/one.mtx"
-    grep -q "^macko-eigs: .*one.mtx: the entry in row 1, column 1 is $word" "$dir/text" || fail "one $value on $n ranks"
+    grep -q "^macko-eigs: .*one.mtx: the entry in row 1, column 1, counted from 1, is $word" "$dir/text" || fail "one $value on $n ranks"
     for option in -eps_nev -svd_nsv; do
       expect 1 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/three.mtx" $([ $option = -svd_nsv ] && echo -singular) $option 1
-      grep -q "^macko-eigs: .*three.mtx: the entry in row 3, column 2 is $word" "$dir/text" || fail "a $value on $n ranks"
+      grep -q "^macko-eigs: .*three.mtx: the entry in row 3, column 2, counted from 1, is $word" "$dir/text" || fail "a $value on $n ranks"
     done
     expect 1 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/symmetric.mtx" -b "$dir/three.mtx"
-    grep -q "^macko-eigs: .*three.mtx: the entry in row 3, column 2 is $word" "$dir/text" || fail "-b with $value on $n ranks"
+    grep -q "^macko-eigs: .*three.mtx: the entry in row 3, column 2, counted from 1, is $word" "$dir/text" || fail "-b with $value on $n ranks"
   done
 done
 if grep -q '^#define HAVE_JANSSON' config.h; then

@@ -55,13 +55,14 @@ done
 
 # The place of a value that is refused is that in the matrix, whatever piece or block of a rank it is in.
 printf '%%%%MatrixMarket matrix coordinate real general\n4 4 4\n1 1 1\n2 2 1\n3 3 1e6\n4 4 1\n' >"$dir/large.mtx"
-refused 1 "row 2, column 2: 1000000 is beyond the range of f16" $solve "$dir/large.mtx" -mat_type macko -mat_macko_piece 1 \
+refused 1 "row 3, column 3, counted from 1: 1000000 is beyond the range of f16" $solve "$dir/large.mtx" -mat_type macko -mat_macko_piece 1 \
   -mat_macko_values f16
 awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n9 9 11"; for (i = 1; i <= 9; i++) print i, i, 1; print 8, 6, 1; print 8, 2, 1e6 }' \
   >"$dir/below.mtx"
 for type in aijmacko macko; do
-  refused 1 "rank 1: row 2, column 2: 1000000 is beyond" ${MPIEXEC:-mpiexec} -n 2 $solve "$dir/large.mtx" -mat_type $type -mat_macko_values f16
-  refused 1 "rank 2: row 7, column 1: 1000000 is beyond" $mpi $solve "$dir/below.mtx" -mat_type $type -mat_macko_values f16
+  refused 1 "rank 1: row 3, column 3, counted from 1: 1000000 is beyond" ${MPIEXEC:-mpiexec} -n 2 $solve "$dir/large.mtx" -mat_type $type -mat_macko_values f16
+  refused 1 "rank 2: row 8, column 2, counted from 1: 1000000 is beyond" $mpi $solve "$dir/below.mtx" -mat_type $type -mat_macko_values f16
+  refused 1 "become infinite; -mat_macko_overflow allow takes that" $solve "$dir/large.mtx" -mat_type $type -mat_macko_values f16
 done
 
 # Sizes that cannot be solved.
@@ -181,6 +182,13 @@ $solve "$dir/easy.mtx" -ksp_type richardson -ksp_norm_type none -ksp_max_it 50 >
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 1\n' >"$dir/nan.mtx"
 $solve "$dir/nan.mtx" -json "$dir/nan.json" >"$dir/text" 2>&1
 [ $? = 2 ] || fail "NaN in the matrix: exit status"
+for on in "" "$mpi"; do
+  for arguments in "-mat_type aijmacko" "-mat_type macko" "-ksp_type preonly"; do
+    $on $solve "$dir/nan.mtx" $arguments >"$dir/text" 2>&1
+    [ $? = 2 ] && grep -q "^result .*NaN.*; the entry in row 1, column 1, counted from 1, is NaN$" "$dir/text" ||
+      fail "no place of the NaN: $on $arguments"
+  done
+done
 # A method that looks at no residual has not converged either; nor has any for a right-hand side that is no number.
 for value in nan inf; do
   printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n%s\n' $value >"$dir/b.$value.mtx"
