@@ -3,6 +3,7 @@
 
 #include <slepceps.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Says which eigenvalues were wanted, to go after "the" in the summary. SLEPc has the largest in magnitude where nothing is
    said. */
@@ -188,6 +189,55 @@ static PetscErrorCode CollectEPS(EPS eps, const Problem *a, Pairs *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An error that waits for what can be said of it. */
+typedef struct {
+  MPI_Comm comm;
+  PetscErrorCode code;
+  char text[512];
+} Held;
+
+/* PETSc calls this handler in place of the program's while it solves: where an error arises it is held, and nothing is printed. */
+static PetscErrorCode Hold(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
+                           PetscErrorType type, const char *text, void *context)
+{
+  Held *held = (Held *)context;
+  (void)line, (void)function, (void)file;
+  if (type != PETSC_ERROR_INITIAL) return code;
+  held->comm = comm, held->code = code;
+  snprintf(held->text, sizeof held->text, "%s", text ? text : "");
+  /* A newline at the end would come before the advice. */
+  if (*held->text && held->text[strlen(held->text) - 1] == '\n') held->text[strlen(held->text) - 1] = 0;
+  return code;
+}
+
+/* Says what to do about a factorization that met a zero pivot: packages have codes and numbers of their own for it, INFOG(1)=-10
+   is that of MUMPS. An interval is factored at its ends without pivoting, so that a leading part of the matrix can be at fault. */
+static const char *AdviceOnFactors(const Held *held)
+{
+  const PetscBool pivot = (PetscBool)(held->code == PETSC_ERR_MAT_LU_ZRPVT || held->code == PETSC_ERR_MAT_CH_ZRPVT ||
+                                      strstr(held->text, "INFOG(1)=-10,"));
+  PetscBool interval = PETSC_FALSE;
+  if (!pivot || PetscOptionsHasName(NULL, NULL, "-eps_interval", &interval)) return "";
+  return interval ? ": the matrix less an end of -eps_interval is singular, or a leading part of it is: move that end a little"
+                  : ": the matrix less the target is singular, as the target is an eigenvalue: take another -eps_target near it";
+}
+
+/* Solves. Errors are raised again, with advice where there is some. */
+static PetscErrorCode Solve(EPS eps)
+{
+  Held held = {PETSC_COMM_SELF, 0, ""};
+  PetscErrorCode error;
+  const char *advice;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPushErrorHandler(Hold, &held));
+  error = EPSSolve(eps);
+  PetscCall(PetscPopErrorHandler());
+  if (!error) PetscFunctionReturn(PETSC_SUCCESS);
+  advice = AdviceOnFactors(&held);
+  SETERRQ(held.comm, held.code ? held.code : error, "%s%s", held.text, advice);
+}
+
 /* Time in products is the difference of PETSc's counts before and after the solve. */
 PetscErrorCode SolveEPS(const Problem *a, const Problem *b, Pairs *r)
 {
@@ -199,7 +249,7 @@ PetscErrorCode SolveEPS(const Problem *a, const Problem *b, Pairs *r)
   PetscCall(MakeEPS(a, b, &eps, &watch));
   PetscCall(StorageProductSeconds(&before));
   PetscCall(PetscTime(&watch.start));
-  PetscCall(EPSSolve(eps));
+  PetscCall(Solve(eps));
   PetscCall(PetscTime(&end));
   PetscCall(StorageProductSeconds(&after));
   PetscCall(PairsEndProgress(&watch));

@@ -165,6 +165,23 @@ for n in 1 3; do
     grep -q "^macko-eigs: .*three.mtx: the entry in row 3, column 2, counted from 1, is $word" "$dir/text" || fail "-b with $value on $n ranks"
   done
 done
+# A target that is an eigenvalue, and an interval an end of which cannot be factored without pivoting.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n1 2 1\n2 1 1\n' >"$dir/singular.mtx"
+for n in 1 2; do
+  ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/singular.mtx" -eps_target 0 >"$dir/text" 2>&1 && fail "an answer from a singular matrix"
+  # A PETSc without MUMPS does not end there.
+  ! grep -q MUMPS "$dir/text" ||
+    grep -q "^macko-eigs: .*: the matrix less the target is singular, .*: take another -eps_target near it$" "$dir/text" ||
+    fail "advice on a target"
+  expect 0 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/singular.mtx" -eps_target 0.01
+done
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 7\n1 1 4\n2 2 4\n3 3 4\n4 4 4\n2 1 -1\n3 2 -1\n4 3 -1\n' >"$dir/four.mtx"
+expect 1 $eigs "$dir/four.mtx" -eps_interval 2,5
+grep -q "^macko-eigs: Zero pivot.*: the matrix less an end of -eps_interval is singular, .*: move that end a little$" "$dir/text" ||
+  fail "advice on an interval"
+expect 0 $eigs "$dir/four.mtx" -eps_interval 2,5.01
+expect 1 $eigs "$dir/four.mtx" -eps_nev 1 -eps_type nonsense
+grep -q "^macko-eigs: .*nonsense$" "$dir/text" || fail "an error without advice"
 if grep -q '^#define HAVE_JANSSON' config.h; then
   printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0.1\n2 2 0.3\n' >"$dir/tenth.mtx"
   expect 0 solvers/macko-convert "$dir/tenth.mtx" "$dir/tenth.macko" --values bf16
