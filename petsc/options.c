@@ -79,6 +79,15 @@ static PetscErrorCode ListChoices(choices names, char *text, size_t size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Refuses an option that was given without a value: PETSc takes that for an empty one. */
+static PetscErrorCode NeedValue(Mat A, const char *option, PetscBool given, const char *text)
+{
+  PetscFunctionBegin;
+  PetscCheck(!given || text[0], PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s needs a value",
+             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", option + 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Reads an option with choices; *choice stays as it is where the option was not given. Without items, which exist only
    within MatSetFromOptions, the options database is asked directly, with A's own prefix. */
 static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *option, const char *help, choices names, int *choice)
@@ -94,6 +103,7 @@ static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *opti
   } else {
     PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, option, text, sizeof text, &given));
   }
+  PetscCall(NeedValue(A, option, given, text));
   for (int i = 0; given && !same && names[i]; i++) {
     PetscCall(PetscStrcmp(text, names[i], &same));
     if (same) *choice = i;
@@ -125,6 +135,7 @@ static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after
                                     &given));
   }
   if (!given) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(NeedValue(A, "-mat_macko_after", given, text));
   PetscCall(PetscStrcmp(text, "auto", &automatic));
   *after = MACKO_AFTER_AUTO;
   if (automatic) PetscFunctionReturn(PETSC_SUCCESS);
@@ -230,6 +241,7 @@ PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *s
       PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text,
                                       sizeof text, &given));
     }
+    PetscCall(NeedValue(A, known[i].option, given, text));
     /* The library's own reader checks the name, so that its sentence about the choices is the same everywhere. */
     if (given && macko_options_set(&options, known[i].name, text, &err))
       SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: %s",

@@ -62,6 +62,7 @@ PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path)
 
   PetscFunctionBegin;
   PetscCall(ProblemFindBad(p, words, sizeof words));
-  PetscCheck(!words[0], PetscObjectComm((PetscObject)p->A), PETSC_ERR_FP, "%s: %s: such a matrix has no values to find", path, words);
+  PetscCheck(!words[0], PetscObjectComm((PetscObject)p->A), PETSC_ERR_FP, "%s: %s: such a matrix has no values to find", path,
+             words);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

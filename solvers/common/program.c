@@ -70,6 +70,27 @@ static int EndUnprinted(void)
   return STATUS_BAD_INPUT;
 }
 
+/* Starts PETSc, and returns 0 or the exit status. What can fail is a file of options, on which PETSc reports at length, with all
+   of its configuration: one sentence is printed instead. The first rank, which reads the file, may be the only one to know. */
+static int Start(const Program *program, int *argc, char ***argv)
+{
+  PetscErrorCode (*print)(const char *, ...) = PetscErrorPrintf, error;
+  Failure failure = {program->name, PETSC_FALSE};
+  const char *general = NULL, *text = NULL;
+  int initialized = 0;
+
+  PetscErrorPrintf = PetscErrorPrintfNone;
+  error = PetscInitialize(argc, argv, NULL, program->help);
+  PetscErrorPrintf = print;
+  if (!error) return 0;
+  (void)PetscErrorMessage(error, &general, (void *)&text); /* versions of PETSc differ in whether that is const */
+  MPI_Initialized(&initialized);
+  if (!initialized) return fprintf(stderr, "%s: PETSc cannot be started\n", program->name), STATUS_BAD_INPUT;
+  if (!text || !*text) text = general;
+  (void)PrintSentence(MPI_COMM_SELF, 0, "", "", error, PETSC_ERROR_INITIAL, text, &failure);
+  return EndAfterError(error, &failure);
+}
+
 /* ---- arguments ---- */
 
 /* An option begins with one or two dashes and a letter, so that "-5" and "-" are values. */
@@ -232,8 +253,9 @@ int ProgramMain(const Program *program, int argc, char **argv)
   int status, count = FindMatrix(argc, argv, &matrix);
 
   if (Answered(program, argc, argv, count, matrix, &status)) return status;
-  if (PetscOptionsSetValue(NULL, "-no_signal_handler", NULL) || PetscInitialize(&argc, &argv, NULL, program->help)) return status;
-  if (PetscPushErrorHandler(PrintSentence, &failure)) return status;
+  if (PetscOptionsSetValue(NULL, "-no_signal_handler", NULL)) return STATUS_BAD_INPUT;
+  if ((status = Start(program, &argc, &argv))) return status;
+  if (PetscPushErrorHandler(PrintSentence, &failure)) return STATUS_BAD_INPUT;
   error = Run(program, matrix, argc, argv, &status);
   if (error) return EndAfterError(error, &failure);
   if (!Flushed(program->name)) return EndUnprinted();

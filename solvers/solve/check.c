@@ -116,8 +116,8 @@ static void Judge(Report *r, PetscReal norm, PetscReal watched)
   if (r->reason > 0 && !solved) Warn(r, tolerance);
 }
 
-/* Where a method met a NaN, or a preconditioner could not be set up, an entry of the matrix may be the cause; the reason says which,
-   and whether it ends so by itself or by the residual. */
+/* Where a method met a NaN, as only the residual may tell, or a preconditioner could not be set up, an entry of the matrix may be
+   the cause: the reason says which. */
 static PetscErrorCode NameBadEntry(const Problem *p, Report *r)
 {
   size_t length;

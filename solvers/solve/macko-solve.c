@@ -105,8 +105,12 @@ static PetscErrorCode Advise(KSP ksp, PetscBool least_squares, const char **advi
     *advice = "a preconditioner of A does not fit the normal equations: -pc_type none";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  /* The natural norm is that of r in the inner product with A: r'A r may be 0, or less, with an r as large as b. */
+  if (norm == KSP_NORM_NATURAL)
+    *advice = "its natural norm is one for positive definite matrices only: -ksp_type gmres -ksp_pc_side right has another";
   /* A method that watches the residual itself updates it at every step instead of computing it anew, so it can drift. */
-  if (norm == KSP_NORM_UNPRECONDITIONED) *advice = "the method's own count of it drifted: a smaller -ksp_rtol or another -ksp_type";
+  else if (norm == KSP_NORM_UNPRECONDITIONED || (norm == KSP_NORM_PRECONDITIONED && plain))
+    *advice = "the method's own count of it drifted: a smaller -ksp_rtol or another -ksp_type";
   else if (ksp->normsupporttable[KSP_NORM_UNPRECONDITIONED][side])
     *advice = "-ksp_norm_type unpreconditioned makes this method watch that";
   else if (ksp->normsupporttable[KSP_NORM_UNPRECONDITIONED][PC_RIGHT]) *advice = "-ksp_pc_side right makes this method watch that";

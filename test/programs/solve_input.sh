@@ -25,6 +25,12 @@ refused 1 "2 matrices (the first is 'a'): one at a time; -rhs FILE names a right
 refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -ksp_rtoll 1e-9 -ksp_gmres_restart 50
 printf -- '-ksp_rtoll 1e-9\n# a comment\n-ksp_gmres_restart 50\n' >"$dir/options"
 refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -options_file "$dir/options"
+refused 1 "options file $dir/none" $solve "$T" -options_file "$dir/none"
+refused 1 -options_file $solve "$T" -options_file
+echo "nonsense here" >"$dir/no-options"
+refused 1 nonsense $solve "$T" -options_file "$dir/no-options"
+[ "$(wc -l <"$dir/text")" = 1 ] || fail "more than a sentence on a file of options"
+for option in format values halo backend after; do refused 1 "-mat_macko_$option needs a value" $solve "$T" -mat_macko_$option; done
 # A file of options may be gone when the solve ends. It goes once the matrix is asked for, when options have been read; nothing can
 # be solved before the matrix is there.
 mkfifo "$dir/late.mtx" || fail "no named pipes"
@@ -160,6 +166,11 @@ for method in lsqr cgls; do
     $solve "$dir/tall.mtx" -rhs "$dir/b.tall.mtx" -ksp_type $method >"$dir/text" 2>&1 || fail "$method without solution, $b"
   done
 done
+# A norm that is none for this matrix, and how it is helped; without a preconditioner no other norm would tell more.
+printf '%%%%MatrixMarket matrix coordinate real skew-symmetric\n4 4 3\n2 1 4\n3 2 5\n4 3 3\n' >"$dir/turn.mtx"
+$solve "$dir/turn.mtx" -ksp_type pipegcr -pc_type none >"$dir/text" 2>&1
+[ $? = 2 ] && grep -q '^WARNING .* did not; its natural norm .*: -ksp_type gmres -ksp_pc_side right' "$dir/text" || fail "advice for pipegcr"
+$solve "$dir/turn.mtx" -ksp_type gmres -ksp_pc_side right -pc_type none >"$dir/text" 2>&1 || fail "gmres instead of pipegcr"
 # Where no test of the residual ends a method, the residual decides all the same.
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 4\n1 2 -1\n2 1 -1\n2 2 4\n' >"$dir/easy.mtx"
 awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n40 40 40"; for (i = 1; i <= 40; i++) print i, i % 40 + 1, 1 }' >"$dir/shift.mtx"
