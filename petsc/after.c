@@ -14,12 +14,12 @@ typedef struct {
    saved: whoever has multiplied so often will probably go on. So the coarse levels of multigrid, whose products are over as soon as
    they have started, stay as they are. Seconds on an H200; other GPUs differ in both alike. Large matrices of even rows, most of
    them grids, are compressed at once: that pays after some 20 products, and solvers do more. Where rows differ in length they are
-   looked at in two orders, and have less in common, so that half as much is gained. The first encoding of a process waits for
-   CUDA, which loads each kernel at its first use. */
+   looked at in two orders, and have less in common, so that half as much is gained. What is done around encoding, on the host too,
+   goes by rows. The first encoding of a process waits for CUDA, which loads each kernel at its first use. */
 static PetscInt64 BreakEven(Size size, PetscBool renew, PetscBool first)
 {
   double even = 9e-4 + 4e-11 * size.nnz, uneven = 1.3e-3 + 8e-11 * size.nnz + 4e-10 * size.rows;
-  double encode = size.even ? even : uneven, refresh = 3e-4 + 2e-11 * size.nnz;
+  double encode = (size.even ? even : uneven) + 1.5e-9 * size.rows, refresh = 3e-4 + 2e-11 * size.nnz;
   double cost   = (renew ? refresh : encode) + (first ? 4e-3 : 0);
   double bytes  = 1e-9 + 3.4e-12 * size.nnz, gain = size.even ? 1 : 0.5;
   return size.even && size.nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / (gain * bytes));
