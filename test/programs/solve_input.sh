@@ -153,7 +153,10 @@ for on in "" "$mpi"; do
   for type in aijmacko macko; do
     $on $solve "$dir/uneven.mtx" -rhs "$dir/b3.mtx" -ksp_type lsqr -pc_type jacobi -ksp_rtol 1e-4 -mat_type $type \
       -json "$dir/squares.json" >"$dir/text" 2>&1
-    [ $? = 2 ] || fail "lsqr after one step passes for converged"
+    status=$?
+    # Another version of PETSc goes on to the solution.
+    [ $status = 0 ] && grep -o '"residual": [0-9.e+-]*' "$dir/squares.json" | awk '{ small = $2 < 1e-4 } END { exit !small }' && continue
+    [ $status = 2 ] || fail "lsqr after one step passes for converged"
     grep -q '^WARNING   the method thinks it converged, but the true residual did not; .*-pc_type none$' "$dir/text" ||
       fail "the warning for lsqr"
     grep -q '"converged": false, .*"misled": true' "$dir/squares.json" || fail "the JSON of lsqr after one step"
