@@ -74,9 +74,6 @@ macko_status macko_slice_plan_pairs(const macko_facts *f, const macko_options *o
 void macko_slice_add_order(const macko_facts *f, const macko_cost *cost, const macko_slice_estimate *e, int sorted,
                            macko_plan *plan);
 
-/* Gives the nanoseconds that no product on a GPU is predicted to fall below where slices hold a row of so many entries. */
-double macko_slice_least_time(const macko_facts *f, const macko_options *options, int64_t longest);
-
 /* Gives *pattern as no plan of pairs can be better, as yet without the value stream: the look at all slices is spared where even
  * that would not be good enough. */
 macko_plan macko_slice_hope_pairs(const macko_options *options, const macko_plan *pattern);

@@ -1,6 +1,7 @@
 /* plan of format macko: chooses layout and value codec by exact bytes or predicted time. */
 #include "core/cost.h"
 #include "macko/row.h"
+#include "macko/slice_cost.h"
 
 #include <math.h>
 #include <stdio.h>

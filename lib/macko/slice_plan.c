@@ -3,6 +3,7 @@
 #include "core/cost.h"
 #include "core/threads.h"
 #include "macko/slice_apart.h"
+#include "macko/slice_cost.h"
 #include "macko/slice_look.h"
 #include "macko/slice_repeats.h"
 
@@ -26,113 +27,13 @@ static int64_t plan_bytes(const macko_csr *a, const macko_slice_facts *p)
   return macko_slices_of(a->nrows) * 16 + p->block_words * 4 + p->order_bytes;
 }
 
-/* Tells whether some slices are stencils and others are not, so that a GPU needs both kernels. */
-static int some_stencils(const macko_csr *a, const macko_slice_facts *p)
-{
-  return p->stencils > 0 && p->stencils < macko_slices_of(a->nrows);
-}
-
-/* Gives the slots that no entry has. */
-static int64_t padding(const macko_slice_facts *p)
-{
-  return p->units[2] * MACKO_SLICE_ROWS - p->streamed;
-}
-
-/* Gives the slots of values in slices that are no stencils. */
-static double slots_of(const macko_slice_facts *p)
-{
-  return (double)(p->uniform + p->run + p->listed + p->walked);
-}
-
-/* Gives the nanoseconds that so many slices take besides their slots; as many are walked as of the slots. */
-static double slices_time(const macko_cost *cost, const macko_slice_facts *p, double slices)
-{
-  const double slots = slots_of(p), walked = slots > 0 ? (double)p->walked / slots : 0;
-  return slices * (cost->slice + walked * cost->walked_slice);
-}
-
-/* Gives the share, 0 to 1, of the warps that run at once on a GPU that is missing in the last wave of so many, which may be the
- * only one: it hides less of its waits then. */
-static double missing_of_last_wave(int64_t warps)
-{
-  const double waves = (double)warps / MACKO_SLICE_WARPS;
-  return ceil(waves) - waves;
-}
-
-/* Gives the steps of the longest slice up to twice the mean. */
-static double even_steps(const macko_slice_facts *p, int64_t slices)
-{
-  const double twice = slices > p->stencils ? 2 * (double)p->units[2] / (double)(slices - p->stencils) : (double)p->longest;
-  return fmin((double)p->longest, twice);
-}
-
-/* Gives the nanoseconds that a product waits for the longest slice: in each round of its steps for the gaps first, as far as they
- * are not loaded ahead, and then for x. Rounds of values of two bytes have twice the steps. Warps that share a slice each go
- * through the gaps before their own steps, so that two of them spare less than half, and are more warps. Where a GPU has room for
- * more warps than there are, steps take longer. Steps beyond twice the mean come when most other slices are done. */
-static double longest_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
-{
-  const int64_t slices = macko_slices_of(a->nrows);
-  const double slots = slots_of(p);
-  const int split = macko_slice_split(slices, p->units[2]);
-  double step = slots > 0 ? (4 * cost->step_gap * (double)p->block_words + cost->step_listed * (double)p->listed) / slots : 0;
-  if (a->value_type != MACKO_F64) step *= 1 - cost->step_ahead / split;
-  const double missing = missing_of_last_wave(slices * split);
-  const int alone = slices * split <= MACKO_SLICE_WARPS;
-  step += cost->step + (alone ? missing * cost->step_alone : 0);
-  if (macko_type_bytes(a->value_type) <= 2) step /= 2;
-  const double waits = step * (alone ? 1 : 1 + cost->last_wave * missing);
-  const double single = cost->step_uneven_single / (macko_type_bytes(a->value_type) <= 2 ? 2 : 1);
-  const double uneven = a->value_type == MACKO_F64 ? cost->step_uneven : single, even = even_steps(p, slices);
-  return (even * waits + ((double)p->longest - even) * fmax(waits, uneven)) / sqrt(split);
-}
-
-/* Of what such a row waits for this has the least: no gaps, all warps there at once, values of 8 bits, and all that x in a cache
- * spares. */
-double macko_slice_least_time(const macko_facts *f, const macko_options *options, int64_t longest)
-{
-  const macko_csr *a = f->csr;
-  const macko_cost *cost = macko_cost_of(options);
-  const double step = macko_type_bytes(a->value_type) <= 2 ? cost->step / 2 : cost->step;
-  const int split = macko_slice_split(macko_slices_of(a->nrows), INT64_MAX);
-  return (double)longest * step * fmin(cost->step_bytes, cost->step_bytes_single) / sqrt(split) - macko_slice_spared(f, options);
-}
-
-/* Gives the nanoseconds that warps take which share a slice with others. */
-static double warps_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
-{
-  const int64_t slices = macko_slices_of(a->nrows);
-  return (double)slices * (macko_slice_split(slices, p->units[2]) - 1) * cost->slice_warp;
-}
-
-/* Gives the nanoseconds of a product, predicted for everything but bytes, values, and what it waits for. */
-static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
-{
-  double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
-  double single = a->value_type == MACKO_F32 ? cost->slot_single : 0;
-  return cost->product + slots_of(p) * single + (double)p->stencil * cost->stencil + (double)p->stencils * cost->stencil_slice +
-         (double)p->uniform * cost->uniform + (double)p->run * cost->run + (double)p->listed * cost->listed +
-         (double)p->walked * cost->walked + (double)p->paired * paired + (double)p->run_paired * cost->run_paired +
-         (double)padding(p) * cost->padded +
-         slices_time(cost, p, (double)(macko_slices_of(a->nrows) - p->stencils)) + warps_time(a, cost, p) +
-         (p->window ? (double)a->nrows * cost->ordered_row : 0) + p->apart * cost->apart +
-         (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed + (double)p->longest * cost->stencil_step : 0);
-}
-
-/* Gives the drag of slots of all kinds. Lanes side by side have gaps of their own, too, where slices are not uniform, and so have
- * those whose gaps are looked up by codes of pairs. */
-static double drag_of(const macko_cost *cost, const macko_slice_facts *p)
-{
-  const double gaps = (double)(p->walked + p->run + p->paired + p->run_paired), all = gaps + (double)(p->uniform + p->listed);
-  return cost->even_drag + (cost->drag - cost->even_drag) * (all > 0 ? gaps / all : 0);
-}
-
 /* Gives a plan as if values took 4 bytes: what two orders of rows are compared by, before a codec is chosen. */
 static macko_plan with_values(const macko_csr *a, const macko_options *options, const macko_slice_facts *p)
 {
   const macko_cost *cost = macko_cost_of(options);
-  macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = plan_work(a, cost, p),
-                     .waits = longest_time(a, cost, p), .drag = drag_of(cost, p), .scattered = p->window ? a->nrows : 0};
+  macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = macko_slice_work(a, cost, p),
+                     .waits = macko_slice_wait(a, cost, p), .drag = macko_slice_drag(cost, p),
+                     .scattered = p->window ? a->nrows : 0};
   macko_set_time(options, a, &plan);
   return plan;
 }
@@ -245,7 +146,7 @@ static double missed_share(const sampling *s, const macko_cost *cost)
   for (int64_t i = 0; i < s->windows; i++) {
     const macko_slice_facts *p = &s->counts[i];
     if (!p->streamed) continue;
-    const double c = columns_of(cost, p) / (double)p->streamed, v = slots_of(p) / (double)p->streamed;
+    const double c = columns_of(cost, p) / (double)p->streamed, v = macko_slice_slots(p) / (double)p->streamed;
     columns[0] += c, columns[1] += c * c, slots[0] += v, slots[1] += v * v, n++;
   }
   if (n < FEW) return 0.1;
@@ -263,9 +164,9 @@ static macko_slice_estimate estimate_by(const sampling *s, const macko_cost *cos
   const int64_t before = s->windows - 1, last = macko_slices_of(s->nrows) - (s->first + before * SAMPLE_EVERY) * WINDOW_SLICES;
   const int64_t sampled = before * WINDOW_SLICES + (last < WINDOW_SLICES ? last : WINDOW_SLICES);
   const double others = p.streamed ? 1 - (double)p.stencils / (double)sampled : 0;
-  return (macko_slice_estimate){scale * columns_of(cost, &p), scale * slots_of(&p), scale * 4 * (double)unlike,
-                                slices_time(cost, &p, others * (double)macko_slices_of(s->nrows)), drag_of(cost, &p),
-                                missed_share(s, cost)};
+  return (macko_slice_estimate){scale * columns_of(cost, &p), scale * macko_slice_slots(&p), scale * 4 * (double)unlike,
+                                macko_slice_overhead(cost, &p, others * (double)macko_slices_of(s->nrows)),
+                                macko_slice_drag(cost, &p), missed_share(s, cost)};
 }
 
 /* Looks at all windows of the sample, in parts where they are in memory, else window by window. */
@@ -333,14 +234,14 @@ static void fill_plan(const macko_facts *f, const macko_options *options, const 
   const macko_cost *cost = macko_cost_of(options);
   macko_params *params = macko_set_params(plan);
   plan->bytes = plan_bytes(a, p);
-  plan->work = plan_work(a, cost, p), plan->waits = longest_time(a, cost, p) - macko_slice_spared(f, options);
-  plan->drag = drag_of(cost, p), plan->scattered = p->window ? a->nrows : 0;
+  plan->work = macko_slice_work(a, cost, p), plan->waits = macko_slice_wait(a, cost, p) - macko_slice_spared(f, options);
+  plan->drag = macko_slice_drag(cost, p), plan->scattered = p->window ? a->nrows : 0;
   params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
   for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
   snprintf(plan->reason, sizeof plan->reason,
            "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils%s, %lld of %lld slots padding%s",
            (long long)p->block_words * 4, (long long)macko_slices_of(a->nrows), (long long)p->stencils,
-           p->stencils ? " (their values are in their blocks)" : "", (long long)padding(p),
+           p->stencils ? " (their values are in their blocks)" : "", (long long)macko_slice_padding(p),
            (long long)p->units[2] * MACKO_SLICE_ROWS, p->window ? ", rows sorted by length in windows of 4096" : "");
 }
 
@@ -437,7 +338,7 @@ static macko_status try_sorted(const macko_facts *f, const macko_options *option
   macko_plan hoped = best_sorted(f->csr, f->nnz, options), unsorted = with_values(f->csr, options, best);
   macko_slice_facts sorted;
   int hopeless;
-  if (padding(best) <= f->csr->nrows || !macko_better(options, &hoped, &unsorted)) return MACKO_OK;
+  if (macko_slice_padding(best) <= f->csr->nrows || !macko_better(options, &hoped, &unsorted)) return MACKO_OK;
   macko_status s = surely_unsorted(f, options, &hopeless, err);
   if (!s && !hopeless) s = look(f, options, 1, 0, &sorted, err);
   if (s || hopeless) return s;
@@ -467,7 +368,7 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   int sorted;
   macko_status s = surely_sorted(f, options, &sorted, err);
   if (!s) s = look(f, options, sorted, sorted ? 0 : stencils_allowed(a, options), &best, err);
-  if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
+  if (!s && macko_some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
   if (!s && !sorted) s = try_sorted(f, options, &best, err);
   if (!s) fill_plan(f, options, &best, plan), plan->waits += waits_of(f, options, &best);
   return s;
