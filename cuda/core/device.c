@@ -372,8 +372,7 @@ macko_status macko_device_diagonal_csr(const macko_csr *csr, int64_t first_col, 
   macko_status s = macko_check_types(csr, err);
   if (!s) s = check_diagonal(first_col, csr->ncols, err);
   if (s || csr->nrows == 0) return s;
-  const macko_device_csr a = {csr->row_ptr,    csr->cols,       csr->values, csr->row_ptr_type, csr->col_type,
-                              csr->value_type, csr->index_base, csr->nrows,  csr->ncols,        0};
+  const macko_device_csr a = macko_device_view(csr);
   return macko_cuda_status(macko_start_diagonal(&a, first_col, diagonal, stream), "starting to read a diagonal", err);
 }
 

@@ -21,6 +21,14 @@ typedef struct {
   int64_t nrows, ncols, nnz;
 } macko_device_csr;
 
+/* Gives a csr whose arrays are in device memory in that form, as yet without its number of entries. */
+static inline macko_device_csr macko_device_view(const macko_csr *c)
+{
+  const macko_device_csr view = {c->row_ptr,    c->cols,       c->values, c->row_ptr_type, c->col_type,
+                                 c->value_type, c->index_base, c->nrows,  c->ncols,        0};
+  return view;
+}
+
 /* This is what the first look at a csr answers, which comes before all else. Rows are sorted and without duplicates where every
  * entry that is no step up from the one before it in the array is the first of its row. */
 typedef struct {

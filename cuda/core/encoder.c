@@ -85,8 +85,7 @@ macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko
 {
   macko_device_look look;
   *e = (macko_encoder){.csr = *csr, .stream = stream};
-  e->a = (macko_device_csr){csr->row_ptr,    csr->cols,       csr->values, csr->row_ptr_type, csr->col_type,
-                            csr->value_type, csr->index_base, csr->nrows,  csr->ncols,        0};
+  e->a = macko_device_view(csr);
   macko_status s = macko_encoder_room(e, ANSWER_BYTES, &e->answer, err);
   if (!s) s = count_entries(e, err);
   if (s || e->a.nnz < 0 || (e->a.nnz && (!csr->cols || !csr->values))) return s;

@@ -114,6 +114,12 @@ static bool are_few(int64_t nnz)
   return nnz / RUNNING < macko_csr_block_entries(nnz);
 }
 
+/* Gives the number of blocks of a part. */
+static int64_t part_blocks(int64_t nnz)
+{
+  return are_few(nnz) ? FEW_PART_BLOCKS : PART_BLOCKS;
+}
+
 /* Gives the number of entries of a block of a matrix that has few: smaller blocks, so that about all of them run at once; but no
  * row should have to be cut because of that, so that up to the usual size a block holds four of the longest rows. These rules were
  * measured from 0.1 to 30 million nonzeros. */
@@ -155,7 +161,7 @@ static cudaError_t set_sizes(int64_t nnz, unsigned *room, cudaStream_t stream, r
     if (!error) error = cudaStreamSynchronize(stream);
     a->limit = few_entries(nnz, longest);
   }
-  a->piece = piece_for(nnz, a->limit), a->part = (are_few(nnz) ? FEW_PART_BLOCKS : PART_BLOCKS) * a->limit;
+  a->piece = piece_for(nnz, a->limit), a->part = part_blocks(nnz) * a->limit;
   a->nparts = (nnz + a->nrows + a->part - 1) / a->part;
   return error;
 }
@@ -206,8 +212,8 @@ extern "C" macko_status macko_csr_cut_blocks(const macko_device_matrix *d, cudaS
 {
   const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr");
   rows_to_cut a = {row_ptr->data, row_ptr->type, d->m.nrows, 0, 0, 0, 0};
-  const int64_t nnz = d->m.nnz, least = are_few(nnz) ? FEW_PART_BLOCKS * MACKO_CSR_THREADS : PART_BLOCKS * macko_csr_block_entries(nnz);
-  const int64_t most_parts = (nnz + d->m.nrows) / least + 1;
+  const int64_t nnz = d->m.nnz, least_limit = are_few(nnz) ? (int64_t)MACKO_CSR_THREADS : macko_csr_block_entries(nnz);
+  const int64_t most_parts = (nnz + d->m.nrows) / (part_blocks(nnz) * least_limit) + 1;
   part_counts *counts = (part_counts *)malloc((size_t)most_parts * sizeof *counts);
   void *room = NULL;
   *cut = {};
