@@ -56,10 +56,10 @@ static double ProductSeconds(const Mat_Compressed *m)
   return m->products ? m->product_seconds / (double)m->products : 0;
 }
 
-/* Returns the name of the format of a block's first piece. */
-static const char *FormatName(const MackoBlock *b)
+/* Returns the name of the format of a block's first piece, of which `together` tells. */
+static const char *FormatName(const MackoBlock *b, const macko_info *together)
 {
-  return b->count ? macko_format_name(Together(b).format) : "none";
+  return b->count ? macko_format_name(together->format) : "none";
 }
 
 /* Names and reason are those of this rank's own block. All ranks have encoded equally often, since they do it together. */
@@ -78,7 +78,8 @@ PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(info, sizeof *info));
-  PetscCall(PetscSNPrintf(formats, sizeof formats, m->halo ? "%s and %s" : "%s", FormatName(&m->own), FormatName(&m->off)));
+  PetscCall(PetscSNPrintf(formats, sizeof formats, m->halo ? "%s and %s" : "%s", FormatName(&m->own, &own),
+                          FormatName(&m->off, &off)));
   PetscCall(MackoCountFormats(comm, formats, info));
   PetscCallMPI(MPI_Allreduce(mine, sums, 4, MPIU_INT64, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(&lossy, &any, 1, MPI_INT, MPI_MAX, comm));

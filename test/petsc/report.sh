@@ -61,7 +61,7 @@ run 1 test/petsc/plain $ours -mat_macko_after 3 -n 10 -final_view ::ascii_info
 check "products of the type below" has '^ *6 products by seqaij instead \(-mat_macko_after\)$'
 run 3 test/petsc/plain $ours -final_view ::ascii_info
 check "ranks with a format" has 'diagonal block: format [a-z]+.* \([0-9] of 3 ranks\)$'
-total() { sed -n "s,^ *$1 block:   bytes \([0-9]*\) (a rank .*,\1,p" "$dir/out"; }
+total() { sed -n "s,^ *$1 block:   bytes \([0-9]*\) (a rank .*,\1,p" "${2-$dir/out}"; } # BLOCK [FILE]
 own=$(total diagonal) off=$(total off-diagonal)
 run 3 solvers/macko-solve "$T" -ksp_gmres_restart 50 -json - -ksp_view ascii:"$dir/view"
 cp "$dir/out" "$dir/json"
@@ -88,8 +88,7 @@ check "macko: csr has no layout" has 'format csr, values raw as f64 \(3 of 3 ran
 run 1 solvers/macko-solve 7-point:6 -mat_type macko -mat_macko_format csr -ksp_view
 check "macko: csr is not compared with itself" has 'stored as csr itself'
 run 2 solvers/macko-solve "$src/examples/tridiagonal.mtx" -mat_type macko -ksp_gmres_restart 50 -json - -ksp_view ascii:"$dir/view"
-total_macko() { sed -n "s,^ *$1 block:   bytes \([0-9]*\) (a rank .*,\1,p" "$dir/view"; }
-check "macko: bytes of all ranks" has "\"bytes\": $(($(total_macko diagonal) + $(total_macko off-diagonal))),"
+check "macko: bytes of all ranks" has "\"bytes\": $(($(total diagonal "$dir/view") + $(total off-diagonal "$dir/view"))),"
 
 # ---- CSR takes the same whatever pieces the rows are in ----
 for ranks in 1 3; do
