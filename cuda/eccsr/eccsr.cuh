@@ -6,13 +6,15 @@
 #include "core/product.cuh"
 #include "core/warp.cuh"
 #include "eccsr/eccsr_params.h"
+#include "eccsr/eccsr_parts.cuh"
+
+#include <type_traits>
 
 /* A block has WARPS warps, each of which takes a slice. TABLE is what a table of 8-bit codes holds. */
-enum { THREADS = 128, WARPS = THREADS / WARP, TABLE = 256 };
+enum { WARPS = MACKO_ECCSR_BLOCK_WARPS, THREADS = WARPS * WARP, TABLE = 256 };
 
-/* This is the number of blocks on a multiprocessor where runs are of W columns, or of several widths with W 0: 8 leave 64 registers
- * a lane, 7 leave 72 and 5 leave 102. Wide runs without masks need them more than other warps to go on with while one waits. */
-template <int GROUP, int W, int MASKED> constexpr int resident = GROUP > 1 || (W > 4 && !MASKED) ? 5 : W == 4 && !MASKED ? 7 : 8;
+/* This is the number of blocks on a multiprocessor where runs are of W columns, or of several widths with W 0. */
+template <int GROUP, int W, int MASKED> constexpr int resident = GROUP > 1 ? 5 : macko_eccsr_resident_blocks(W, MASKED);
 
 /* This is a matrix of format eccsr as kernels take it: its sections but the values, device pointers. */
 struct eccsr {
@@ -23,7 +25,7 @@ struct eccsr {
   int length_bytes;  /* of an element of lengths */
   int width, masked; /* columns of all runs, 0 where they differ; 1 where some slices have masks */
   int64_t count, ncols; /* slices; columns of the matrix */
-  int split; /* warps of a slice (macko_eccsr_split) */
+  eccsr_parts parts; /* who takes parts of slices; no blocks: slices are not shared */
 };
 
 /* Gives slice number i, by two loads of 16 bytes, which all lanes do alike. */
@@ -116,27 +118,51 @@ template <int W, typename SUM> static __device__ __forceinline__ void share_x(SU
   }
 }
 
+/* Says whether values are kept as they are stored until they are multiplied, which takes fewer registers than the accumulator's
+ * type. */
+template <int STORED, typename SUM> constexpr int is_narrow = sizeof(typename element<STORED>::type) < sizeof(SUM);
+
+/* This is a value between its load and its use. */
+template <int STORED, typename SUM> struct held_value {
+  typename std::conditional<is_narrow<STORED, SUM>, uint32_t, SUM>::type held;
+  __device__ __forceinline__ void load(const device_values &at, int slot)
+  {
+    if constexpr (!is_narrow<STORED, SUM>) held = load_value<STORED, SUM>(at, slot);
+    else if constexpr (STORED == MACKO_F32) held = __ldcs((const unsigned *)at.stream + slot);
+    else if constexpr (sizeof(typename element<STORED>::type) == 2) held = __ldcs((const unsigned short *)at.stream + slot);
+    else held = __ldcs((const unsigned char *)at.stream + slot);
+  }
+  __device__ __forceinline__ SUM number(const SUM *table) const
+  {
+    if constexpr (is_narrow<STORED, SUM>) return value_of<STORED, SUM>(held, table);
+    else return held;
+  }
+};
+
 /* This is the number of steps whose loads are in flight together: as many as there is room for in the registers. Masks take
  * some of it, and x less where lanes share it (SHARED), which only kernels for one width do. */
 template <int GROUP, int W, int MASKED, int SHARED> constexpr int steps_at_once =
   W == 1 ? 4 : W == 2 ? 3 - MASKED : W == 3 ? 2 : W == 4 || (W < 8 && SHARED && GROUP == 1) ? 2 - MASKED : 1;
 
+/* Narrow values leave room for one step more, for one vector. */
+template <int STORED, typename SUM, int GROUP, int W, int MASKED, int SHARED> constexpr int steps_of =
+  steps_at_once<GROUP, W, MASKED, SHARED> + (is_narrow<STORED, SUM> && GROUP == 1 && W > 1 && !MASKED && (W < 5 || SHARED));
+
 /* This is what is known of a few steps before their values and x are loaded. It is loaded a round ahead, so that nobody waits
  * for it. */
-template <int GROUP, int W, int MASKED, int SHARED> struct eccsr_round {
-  static constexpr int STEPS = steps_at_once<GROUP, W, MASKED, SHARED>;
+template <int W, int MASKED, int STEPS> struct eccsr_round {
   unsigned codes[STEPS], lanes[STEPS];
   uint32_t masks[MASKED ? STEPS : 1][MASKED ? W : 1];
 
   template <int FIRST>
-  __device__ __forceinline__ void load(const macko_eccsr_slice &s, const uint32_t *mask_words, eccsr_gaps &g, const eccsr_lane &l)
+  __device__ __forceinline__ void load(int to, const uint32_t *mask_words, eccsr_gaps &g, const eccsr_lane &l)
   {
     int k = g.k;
     if constexpr (MASKED)
 #pragma unroll
       for (int u = 0; u < STEPS; u++)
 #pragma unroll
-        for (int j = 0; j < W; j++) masks[u][j] = k + u < (int)s.steps ? __ldg(mask_words + (int64_t)(k + u) * W + j) : 0;
+        for (int j = 0; j < W; j++) masks[u][j] = k + u < to ? __ldg(mask_words + (int64_t)(k + u) * W + j) : 0;
 #pragma unroll
     for (int u = 0; u < STEPS; u++) codes[u] = FIRST && u == 0 ? next_gap<1>(g, l, &lanes[u]) : next_gap<0>(g, l, &lanes[u]);
   }
@@ -148,60 +174,34 @@ static __device__ __forceinline__ unsigned lanes_below(int lane)
   return (1u << lane) - 1;
 }
 
-/* Goes past the steps before `from`, which other warps take: moves the gaps to it and *col to where the run before it begins, and
- * gives how many values lie before it. All lanes of the warp take part. */
-template <int W, int MASKED>
-static __device__ __forceinline__ int64_t skip_steps(const macko_eccsr_slice &s, const uint32_t *mask_words, eccsr_gaps &g,
-                                                     const eccsr_lane &l, int from, int *col)
-{
-  constexpr int AT_ONCE = 4; /* loads of gaps do not wait for each other */
-  unsigned lanes, values = 0;
-  if (l.length) *col += W;
-  (void)next_gap<1>(g, l, &lanes);
-  if constexpr (!MASKED) values = (unsigned)__popc(lanes);
-#pragma unroll 1
-  for (int k = 1; k < from; k += AT_ONCE) {
-    unsigned codes[AT_ONCE];
-#pragma unroll
-    for (int u = 0; u < AT_ONCE; u++) {
-      codes[u] = 0;
-      if (k + u >= from) continue;
-      codes[u] = next_gap<0>(g, l, &lanes);
-      if constexpr (!MASKED) values += (unsigned)__popc(lanes);
-    }
-#pragma unroll
-    for (int u = 0; u < AT_ONCE; u++)
-      if (k + u < from && k + u < l.length) *col += W + (int)codes[u] * s.unit;
-  }
-  if constexpr (MASKED) {
-    for (int i = threadIdx.x % WARP; i < from * W; i += WARP) values += (unsigned)__popc(__ldg(mask_words + i));
-    return sum_of_lanes(values, WARP);
-  } else return (int64_t)values * W;
-}
-
 /* Adds the steps from .. to - 1 of a slice of runs of W columns to the sums of its lanes, for GROUP vectors: all of them, or with
- * PART the share of one warp, which begins with any round. at.stream is the slice's first value. In each round the values of a few
- * steps are loaded, the codes of the next round, x, and then all is multiplied. SHARED: shares_x holds. */
+ * PART the share of one warp, which begins as *start says if that is not step 0. at.stream is the slice's first value. In each
+ * round the values of a few steps are loaded, the codes of the next round, x, and then all is multiplied. SHARED: shares_x
+ * holds. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int SHARED, int PART>
 static __device__ __forceinline__ void walk(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
-                                            const macko_eccsr_slice &s, const eccsr_lane &l, int from, int to, SUM sum[GROUP])
+                                            const macko_eccsr_slice &s, const eccsr_lane &whole, int from, int to,
+                                            const eccsr_start *start, SUM sum[GROUP])
 {
-  typedef eccsr_round<GROUP, W, MASKED, SHARED> round;
-  constexpr int STEPS = round::STEPS, bytes = sizeof(typename element<STORED>::type);
+  constexpr int STEPS = steps_of<STORED, SUM, GROUP, W, MASKED, SHARED>;
+  constexpr int bytes = sizeof(typename element<STORED>::type);
   constexpr int TOGETHER = is_beside<VECTOR> ? GROUP : 1, LOADS = SHARED ? 1 : W; /* vectors, and columns of a run */
+  eccsr_lane l = whole;
+  if (PART) l.length = min(l.length, to);
   const int lane = threadIdx.x % WARP, first = l.block * s.g, own = lane - first < W ? lane - first : 0;
   const uint32_t *mask_words = a.gaps + s.words;
   eccsr_gaps gaps = open_gaps(a, s, l);
-  round now;
+  eccsr_round<W, MASKED, STEPS> now;
   int col = l.length ? l.base - W : 0;
   at.table = table;
   if (PART && from > 0) {
-    at.stream = (const char *)at.stream + skip_steps<W, MASKED>(s, mask_words, gaps, l, from, &col) * bytes;
-    now.template load<0>(s, mask_words, gaps, l);
-  } else now.template load<1>(s, mask_words, gaps, l);
+    at.stream = (const char *)at.stream + __ldg(&start->values) * bytes;
+    gaps.number = __ldg(&start->gaps), gaps.k = from, col = __ldg(start->columns + lane);
+    now.template load<0>(to, mask_words, gaps, l);
+  } else now.template load<1>(to, mask_words, gaps, l);
 #pragma unroll 1
   for (int k = from; k < to; k += STEPS) {
-    SUM value[STEPS][W];
+    held_value<STORED, SUM> value[STEPS][W];
     int x_at[STEPS], alive[STEPS];
     uint32_t masks[MASKED ? STEPS : 1][MASKED ? W : 1];
 #pragma unroll
@@ -215,14 +215,13 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
         if constexpr (MASKED) masks[u][j] = now.masks[u][j];
         /* Past a slice's last step lanes would load what another slice has. */
         if (MASKED || alive[u])
-          value[u][j] = load_value<STORED, SUM>(at, MASKED ? before + __popc(now.masks[u][MASKED ? j : 0] & lanes_below(lane))
-                                                           : j * n + lane);
-        else value[u][j] = 0;
+          value[u][j].load(at, MASKED ? before + __popc(now.masks[u][MASKED ? j : 0] & lanes_below(lane)) : j * n + lane);
+        else value[u][j].held = 0;
         if constexpr (MASKED) before += __popc(now.masks[u][j]);
       }
       at.stream = (const char *)at.stream + (int64_t)(MASKED ? before : W * n) * bytes;
     }
-    now.template load<0>(s, mask_words, gaps, l);
+    now.template load<0>(to, mask_words, gaps, l);
 #pragma unroll
     for (int g = 0; g < GROUP; g += TOGETHER) {
       SUM x[STEPS][LOADS][TOGETHER];
@@ -245,7 +244,7 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
 #pragma unroll
           for (int j = 0; j < W; j++)
             if (MASKED ? masks[MASKED ? u : 0][MASKED ? j : 0] >> lane & 1 : alive[u])
-              sum[g + t] = add_product(value[u][j], SHARED ? run[j] : x[u][SHARED ? 0 : j][t], sum[g + t]);
+              sum[g + t] = add_product(value[u][j].number(table), SHARED ? run[j] : x[u][SHARED ? 0 : j][t], sum[g + t]);
         }
     }
   }
@@ -305,21 +304,19 @@ static __device__ __forceinline__ void take_slices(const eccsr &a, const device_
   }
 }
 
-/* Adds the slice of a warp, of runs of W columns, to the sums of its lanes, or with PART what part number `part` of a.split has of
- * it: whole rounds, so that no step is in two parts. MASKED: the matrix has slices with masks; those without are walked without.
- * SHARED: lanes share x. */
+/* Adds the slice of a warp, of runs of W columns, to the sums of its lanes, or with PART what `part` has of it. MASKED: the matrix
+ * has slices with masks; those without are walked without. SHARED: lanes share x. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int SHARED, int PART>
 static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_values &values, const SUM *table,
                                                   const device_vectors &v, const macko_eccsr_slice &s, const eccsr_lane &l,
-                                                  int part, SUM *sum)
+                                                  const eccsr_part &part, SUM *sum)
 {
   const auto walk_as = [&](auto masked) {
-    constexpr int STEPS = steps_at_once<GROUP, W, masked.value, SHARED>;
-    const int steps = (int)s.steps, each = PART ? (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS : steps;
-    const int from = PART ? part * each : 0, to = PART ? min(from + each, steps) : steps;
+    const int from = PART ? part.from : 0, to = PART ? part.to : (int)s.steps;
     device_values at = values;
     at.stream = (const char *)values.stream + s.values * (int64_t)sizeof(typename element<STORED>::type);
-    if (from < to) walk<STORED, VECTOR, SUM, GROUP, W, masked.value, SHARED, PART>(a, at, table, v, s, l, from, to, sum);
+    if (from < to)
+      walk<STORED, VECTOR, SUM, GROUP, W, masked.value, SHARED, PART>(a, at, table, v, s, l, from, to, part.start, sum);
   };
   if (MASKED && s.masked) walk_as(type_of<MASKED>());
   else walk_as(type_of<0>());
@@ -329,7 +326,7 @@ static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_v
 template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED, int PART>
 static __device__ __forceinline__ void walk_width(const eccsr &a, const device_values &values, const SUM *table,
                                                   const device_vectors &v, const macko_eccsr_slice &s, const eccsr_lane &l,
-                                                  int part, SUM *sum)
+                                                  const eccsr_part &part, SUM *sum)
 {
   if (may_share<W, MASKED> && shares_x<W>(s))
     walk_slice<STORED, VECTOR, SUM, GROUP, W, MASKED, may_share<W, MASKED>, PART>(a, values, table, v, s, l, part, sum);
@@ -359,6 +356,12 @@ template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_split(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
+
+/* Sets *parts, whose memory is new and freed with macko_eccsr_free_parts: slices are shared until a part has `most` steps at most,
+ * or MACKO_ECCSR_MOST_PARTS warps take a slice. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_eccsr_list_parts(const eccsr &a, uint32_t most, cudaStream_t stream, eccsr_parts *parts, macko_error *err);
+int64_t macko_eccsr_parts_bytes(const eccsr_parts *parts);
+void macko_eccsr_free_parts(eccsr_parts *parts);
 
 /* Instantiates one of those, which a file names as RUN, for types of a list: for one vector, or for a group. */
 #define MACKO_ECCSR_INSTANCE(stored, vector, sum, group) \

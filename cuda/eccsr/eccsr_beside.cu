@@ -12,7 +12,7 @@ static __global__ void __launch_bounds__(THREADS, resident<GROUP, W, MASKED>)
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
-    walk_width<STORED, VECTOR, SUM, GROUP, W, MASKED, 0>(a, values, table, v, s, l, 0, sum);
+    walk_width<STORED, VECTOR, SUM, GROUP, W, MASKED, 0>(a, values, table, v, s, l, {}, sum);
   });
 }
 
@@ -52,7 +52,7 @@ int64_t macko_eccsr_multiply_beside(const eccsr &a, const macko_device_matrix *d
 {
   /* Groups of these types have kernels of their own where they do not lie side by side. */
   const int others = macko_eccsr_is_frequent(d->m.plan.stored_type, p->vector_type);
-  if (a.width < 1 || a.width > beside_launch::WIDEST || (others && a.split > 1)) return 0;
+  if (a.width < 1 || a.width > beside_launch::WIDEST || (others && a.parts.count)) return 0;
   if (!macko_goes_beside(d, p, others ? worth_it : 0)) return 0;
   return multiply_beside(beside_launch{a, stream}, d, p, ((const device_eccsr *)d->own)->beside, stream);
 }

@@ -2,6 +2,7 @@
  * width. */
 #include "eccsr/eccsr.cuh"
 #include "eccsr/eccsr_device.h"
+#include "eccsr/eccsr_parts.h"
 #include "eccsr/eccsr_survey.h"
 
 #include <stdlib.h>
@@ -27,8 +28,8 @@ struct eccsr_launch {
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     if constexpr (GROUP == 1 ? macko_eccsr_has_widths(STORED, VECTOR) : macko_eccsr_is_frequent(STORED, VECTOR)) {
-      if constexpr (macko_eccsr_is_frequent(STORED, VECTOR))
-        if (a.split > 1) return macko_eccsr_run_split<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
+      if constexpr (GROUP == 1 ? macko_eccsr_may_share(STORED, VECTOR) : macko_eccsr_is_frequent(STORED, VECTOR))
+        if (a.parts.count) return macko_eccsr_run_split<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
       if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
       else return macko_eccsr_run_mixed<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
     } else
@@ -48,6 +49,29 @@ static macko_status check_runs(const macko_device_matrix *d, macko_error *err)
                     (long long)c->longest, MOST_RUNS);
 }
 
+/* Gives what kernels take of a matrix without a variant. */
+static eccsr slices_of(const macko_device_matrix *d)
+{
+  const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
+  return {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
+          (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
+          macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), macko_eccsr_width(c), c->masked > 0, c->slices,
+          d->m.ncols, ((const device_eccsr *)d->own)->parts};
+}
+
+/* Lists the parts of slices that warps share, if they do, once: new values change nothing there. */
+static macko_status list_parts(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
+{
+  device_eccsr *own = (device_eccsr *)d->own;
+  const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
+  const int64_t most = macko_eccsr_most_steps(c, d->m.nrows, d->m.nnz, own->multiprocessors);
+  if (own->listed || !most || !macko_eccsr_may_share(d->m.plan.stored_type, d->m.value_type)) return MACKO_OK;
+  const macko_status s = macko_eccsr_list_parts(slices_of(d), (uint32_t)most, stream, &own->parts, err);
+  own->listed = !s;
+  d->own_bytes += macko_eccsr_parts_bytes(&own->parts);
+  return s;
+}
+
 /* Besides its sections a matrix needs tables of its dictionary, and what kernels of bundles ask of the GPU. */
 extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream,
                                                    macko_error *err)
@@ -59,7 +83,8 @@ extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const
   device_eccsr *own = (device_eccsr *)d->own;
   if (!d->m.plan.variant && !own->beside) s = macko_beside_space(d->m.ncols, &own->beside, err);
   if (s) return s;
-  if (d->m.plan.variant) s = macko_ask_gpu(d->device, &own->multiprocessors, &own->shared_bytes, err);
+  s = macko_ask_gpu(d->device, &own->multiprocessors, &own->shared_bytes, err);
+  if (!s && !d->m.plan.variant) s = list_parts(d, stream, err);
   if (s) return s;
   return macko_prepare_tables(&own->tables, d, host, stream, err);
 }
@@ -70,10 +95,7 @@ extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d
 {
   if (d->m.plan.variant) return macko_eccsr_bundles_multiply(d, p, stream, err);
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
-  eccsr a = {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
-             (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
-             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), macko_eccsr_width(c), c->masked > 0, c->slices,
-             d->m.ncols, macko_eccsr_split(c)};
+  const eccsr a = slices_of(d);
   const int grouped = goes_in_groups(c->longest * (a.width ? a.width : 1), d->m.nnz);
   const macko_product rest = product_after(p, grouped ? macko_eccsr_multiply_beside(a, d, p, stream) : 0);
   return rest.k ? run_product(eccsr_launch{a, stream}, d, &rest, grouped, err) : MACKO_OK;
@@ -84,6 +106,7 @@ extern "C" void macko_eccsr_device_destroy(macko_device_matrix *d)
   device_eccsr *own = (device_eccsr *)d->own;
   if (!own) return;
   cudaFree(own->tables.as_f64);
+  macko_eccsr_free_parts(&own->parts);
   macko_work_space_free(own->beside);
   free(own);
 }

@@ -10,7 +10,7 @@ static __global__ void __launch_bounds__(THREADS, resident<GROUP, 0, MASKED>)
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
-#define CASE(w) case w: walk_slice<STORED, VECTOR, SUM, GROUP, w, MASKED, 0, 0>(a, values, table, v, s, l, 0, sum); break;
+#define CASE(w) case w: walk_slice<STORED, VECTOR, SUM, GROUP, w, MASKED, 0, 0>(a, values, table, v, s, l, {}, sum); break;
     switch (s.w) {
     CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
     }

@@ -11,7 +11,7 @@ static __global__ void __launch_bounds__(THREADS, resident<GROUP, W, MASKED>)
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
-    walk_width<STORED, VECTOR, SUM, GROUP, W, MASKED, 0>(a, values, table, v, s, l, 0, sum);
+    walk_width<STORED, VECTOR, SUM, GROUP, W, MASKED, 0>(a, values, table, v, s, l, {}, sum);
   });
 }
 

@@ -101,12 +101,12 @@ typedef struct {
   double eccsr_slice;  /* more for each slice, but for the share of entries that slices with masks have */
   double eccsr_block;  /* more for each block */
   double eccsr_masked_block; /* more for each block of slices with masks */
-  double eccsr_longest; /* run of the longest block, which no other warp takes a part of */
+  double eccsr_longest; /* run of the longest block, or of the longest part where warps share it */
   double eccsr_longest_column; /* more for each column of such a run */
-  double eccsr_longest_skip; /* such a run that a warp passes over, where several share a slice */
+  double eccsr_shared; /* for starting in the middle of slices, where warps share some; once */
+  double eccsr_waves;  /* for slices that do not all run at once; once */
   double eccsr_masked_longest; /* where slices have masks: run of the longest block */
   double eccsr_masked_column; /* column of a run that the longest block has more than the mean */
-  double eccsr_masked_skip; /* run that a warp passes over */
   double eccsr_masked; /* more for an entry of a slice with masks */
   double eccsr_empty;  /* slot of such a slice that no entry fills */
   double eccsr_rare;   /* more for an entry stored as a type that has no fast loops */

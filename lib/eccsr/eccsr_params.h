@@ -34,22 +34,6 @@ static inline int macko_eccsr_width(const macko_eccsr_counts *c)
   return 0;
 }
 
-/* A GPU has several warps share a slice where slices are so few that warps would be missing: MACKO_ECCSR_SPLIT of them where they
- * are fewer than MACKO_ECCSR_FEW, and two where they are fewer than MACKO_ECCSR_SEVERAL and a run takes long, as it has masks or is
- * of MACKO_ECCSR_WIDE columns. A warp is to have MACKO_ECCSR_SHARE runs of the longest block, and runs to be of MACKO_ECCSR_LEAST
- * columns, as passing over those before costs the same for any. */
-enum { MACKO_ECCSR_SPLIT = 4, MACKO_ECCSR_FEW = 1150, MACKO_ECCSR_SEVERAL = 2000, MACKO_ECCSR_SHARE = 4, MACKO_ECCSR_LEAST = 3,
-       MACKO_ECCSR_WIDE = 5 };
-
-/* Returns how many warps of a GPU share a slice of f64 or f32 values; only kernels for runs of one width can. */
-static inline int macko_eccsr_split(const macko_eccsr_counts *c)
-{
-  const int width = macko_eccsr_width(c);
-  if (width < MACKO_ECCSR_LEAST || c->longest < MACKO_ECCSR_SPLIT * MACKO_ECCSR_SHARE) return 1;
-  if (c->slices < MACKO_ECCSR_FEW) return MACKO_ECCSR_SPLIT;
-  return c->slices < MACKO_ECCSR_SEVERAL && (c->masked || width >= MACKO_ECCSR_WIDE) ? 2 : 1;
-}
-
 /* The numbers as plan.params and files have them: an array for those who copy them, names for the format. */
 typedef union {
   int64_t all[MACKO_MAX_PARAMS];

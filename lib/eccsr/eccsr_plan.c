@@ -1,6 +1,7 @@
 /* plan of format eccsr: the bytes by exact counts, the codec of values, and the time. */
 #include "core/cost.h"
 #include "eccsr/eccsr.h"
+#include "eccsr/eccsr_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,29 +61,43 @@ static double width_of(const macko_eccsr_work *work)
   return work->runs ? (double)work->reads / (double)work->runs : 1;
 }
 
-/* Returns how many warps of a GPU take a slice, of values as they are; not all types have kernels in which several do. */
-static int split_of(const macko_csr *a, const macko_eccsr_counts *c)
+/* The GPU that costs are of. */
+enum { MULTIPROCESSORS = 132 };
+
+/* Says whether warps of a GPU share slices, with values as they are; not all types have kernels in which they do. */
+static int are_shared(const macko_csr *a, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
-  return macko_eccsr_is_frequent(a->value_type, a->value_type) ? macko_eccsr_split(c) : 1;
+  return macko_eccsr_may_share(a->value_type, a->value_type) &&
+         macko_eccsr_most_steps(c, a->nrows, work->entries, MULTIPROCESSORS) > 0;
 }
 
-/* Gives what a GPU waits for the longest block, which nobody takes a part of but warps that share its slice, each of which passes
- * over the runs before its own. */
-static double wait_for_longest(const macko_cost *cost, int split, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+/* Returns the steps that a GPU takes one after the other for the longest block, or for the longest part where warps share it. */
+static double longest_of(const macko_csr *a, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
-  const double run = cost->eccsr_longest + width_of(work) * cost->eccsr_longest_column, share = 1.0 / split;
-  return (double)c->longest * (share * run + (1 - share) * cost->eccsr_longest_skip);
+  return (double)(are_shared(a, c, work) ? macko_eccsr_longest_part(c, a->nrows, work->entries, MULTIPROCESSORS) : c->longest);
+}
+
+/* Gives what a GPU takes more where slices are shared or do not all run at once. */
+static double start_of_slices(const macko_cost *cost, const macko_csr *a, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+{
+  return (are_shared(a, c, work) ? cost->eccsr_shared : 0) +
+         ((double)c->slices > macko_eccsr_at_once(c, MULTIPROCESSORS) ? cost->eccsr_waves : 0);
+}
+
+/* Gives what a GPU waits for the longest block or part. */
+static double wait_for_longest(const macko_cost *cost, double longest, const macko_eccsr_work *work)
+{
+  return longest * (cost->eccsr_longest + width_of(work) * cost->eccsr_longest_column);
 }
 
 /* Gives the same where slices have masks. While columns are loaded other warps, if there are enough of them, have as much to do as
  * blocks are long in the mean, so that only the columns beyond count. */
-static double wait_with_masks(const macko_cost *cost, int split, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+static double wait_with_masks(const macko_cost *cost, double longest, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
-  const double longest = (double)c->longest, mean = (double)work->runs / (double)c->blocks, share = 1.0 / split;
-  const double filled = fmin(1, (double)c->slices * split / MACKO_ENOUGH_WARPS);
+  const double mean = (double)work->runs / (double)c->blocks;
+  const double filled = fmin(1, (double)c->slices / MACKO_ENOUGH_WARPS);
   const double columns = fmax(0, longest - filled * mean) * width_of(work);
-  return share * (longest * cost->eccsr_masked_longest + columns * cost->eccsr_masked_column) +
-         (1 - share) * longest * cost->eccsr_masked_skip;
+  return longest * cost->eccsr_masked_longest + columns * cost->eccsr_masked_column;
 }
 
 /* Tells whether blocks of several rows have runs of one width, for which a CPU has loops of constant bounds. An estimate does not
@@ -111,8 +126,9 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
   const double sum = (double)work->entries * entry + (double)work->runs * run + (double)c->blocks * block +
                      (1 - share) * (double)c->slices * cost->eccsr_slice +
                      (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty;
-  return cost->product + single * sum +
-         (mostly_masked(c) ? wait_with_masks : wait_for_longest)(cost, split_of(a, c), c, work);
+  const double longest = longest_of(a, c, work);
+  return cost->product + single * sum + start_of_slices(cost, a, c, work) +
+         (mostly_masked(c) ? wait_with_masks(cost, longest, c, work) : wait_for_longest(cost, longest, work));
 }
 
 /* Gives the nanoseconds that a CPU waits for lines of x that it has not foreseen: blocks of a slice go on together, so that one
@@ -194,11 +210,20 @@ macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m
   return macko_rechoose_codec(f, m, add_stream, plan, err);
 }
 
-/* Predicts the time of a product by estimated counts, with values as they are. */
-static double estimated_time(const macko_facts *f, const macko_options *options, const macko_eccsr_counts *counts,
-                             const macko_eccsr_work *work)
+/* Returns the type that values would be stored as: where the best form so far stores them narrower, as a type that this format has
+ * fast loops for, the same would do here. */
+static macko_type type_as_in(const macko_facts *f, const macko_options *options, const macko_plan *best)
 {
-  macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + f->nnz * macko_type_bytes(f->csr->value_type),
+  const macko_type own = f->csr->value_type;
+  if (!best || macko_type_bytes(best->stored_type) >= macko_type_bytes(own)) return own;
+  return is_fast(options, best->stored_type, own) ? best->stored_type : own;
+}
+
+/* Predicts the time of a product by estimated counts, with values stored as that type. */
+static double estimated_time(const macko_facts *f, const macko_options *options, const macko_eccsr_counts *counts,
+                             const macko_eccsr_work *work, macko_type stored)
+{
+  macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + f->nnz * macko_type_bytes(stored),
                      .work = pattern_work(options, f->csr, counts, work), .waits = wait_for_lines(f, options, work)};
   set_time(options, f->csr, counts, &plan);
   return plan.time;
@@ -215,7 +240,7 @@ macko_status macko_eccsr_promise(const macko_facts *f, const macko_options *opti
   macko_status s = macko_eccsr_findings_of(f->context, &own, err);
   if (s) return s;
   s = macko_eccsr_usual_shape(f, &shape, &counts, &work, err);
-  if (!s) *time = estimated_time(f, options, &counts, &work);
+  if (!s) *time = estimated_time(f, options, &counts, &work, f->csr->value_type);
   return s;
 }
 
@@ -231,14 +256,14 @@ static double most_time(const macko_options *options, double best)
 static int beats(const macko_facts *f, const macko_options *options, const macko_eccsr_counts *counts,
                  const macko_eccsr_work *work, const macko_plan *best)
 {
-  return !best || estimated_time(f, options, counts, work) < most_time(options, best->time);
+  return !best || estimated_time(f, options, counts, work, type_as_in(f, options, best)) < most_time(options, best->time);
 }
 
 /* Whether the least that any plan takes may be better: its values as they are, and the work of its entries. */
 static int least_beats(const macko_facts *f, const macko_options *options, const macko_plan *best)
 {
   const macko_eccsr_counts none = {.slices = 0};
-  macko_plan least = {.bytes = f->nnz * macko_type_bytes(f->csr->value_type),
+  macko_plan least = {.bytes = f->nnz * macko_type_bytes(type_as_in(f, options, best)),
                       .work = (double)f->nnz * macko_cost_of(options)->eccsr_entry};
   set_time(options, f->csr, &none, &least);
   return !best || least.time < most_time(options, best->time);
@@ -256,8 +281,8 @@ static int rows_apart_may_win(const macko_facts *f, const macko_options *options
 
 /* Spares the planning of matrices for which this format cannot be chosen. By memory it is planned wherever it can, as only then
  * its bytes are known. By time it is planned where rows of equal columns or aligned rows with masks make it faster than the best so
- * far, by a sample and with values as they are; or, on a CPU, where there are rows of equal columns that lie apart, and the largest
- * blocks would. The least that any plan takes is asked first, as that needs no look at the matrix. On a GPU lanes of
+ * far, by a sample and with values stored as there; or, on a CPU, where there are rows of equal columns that lie apart, and the
+ * largest blocks would. The least that any plan takes is asked first, as that needs no look at the matrix. On a GPU lanes of
  * rows alone gather as slices do. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {

@@ -13,16 +13,22 @@ enum { MACKO_ECCSR_WINDOW = 3360 };
 enum { MACKO_ECCSR_MOST_EQUAL = 8 };
 
 /* On a GPU these types of stored values and vectors (and accumulators) have kernels for runs of known width, for one vector: those
- * that most matrices have. Of them the second list has those that also have such kernels for a group of vectors, and kernels in
- * which several warps share a slice. Both expand to f for each. */
+ * that most matrices have. Of them the second list has those for which several warps may share a slice, and the third those that
+ * have such kernels for a group of vectors, too. All expand to f for each. */
 #define MACKO_ECCSR_WIDTHS(f) f(F64, F64, double) f(F32, F64, double) f(I8, F64, double) f(U8, F64, double) f(F32, F32, float)
+#define MACKO_ECCSR_SHARED(f) f(F64, F64, double) f(F32, F64, double) f(F32, F32, float)
 #define MACKO_ECCSR_FREQUENT(f) f(F64, F64, double) f(F32, F32, float)
 
-/* Say whether stored values and vectors are of types in the first list, or in the second. */
+/* Say whether stored values and vectors are of types in the first list, the second, or the third. */
 #define IS(stored, vector, sum) (stored_type == MACKO_##stored && vector_type == MACKO_##vector) ||
 MACKO_CONSTANT int macko_eccsr_has_widths(int stored_type, int vector_type)
 {
   return MACKO_ECCSR_WIDTHS(IS) 0;
+}
+
+MACKO_CONSTANT int macko_eccsr_may_share(int stored_type, int vector_type)
+{
+  return MACKO_ECCSR_SHARED(IS) 0;
 }
 
 MACKO_CONSTANT int macko_eccsr_is_frequent(int stored_type, int vector_type)
@@ -30,6 +36,17 @@ MACKO_CONSTANT int macko_eccsr_is_frequent(int stored_type, int vector_type)
   return MACKO_ECCSR_FREQUENT(IS) 0;
 }
 #undef IS
+
+/* A block of threads of a GPU has so many warps. */
+enum { MACKO_ECCSR_BLOCK_WARPS = 4 };
+
+/* Returns how many blocks of threads a multiprocessor is to have for one vector and runs of so many columns, or of several widths
+ * with 0: 8 leave 64 registers a lane, 7 leave 72 and 5 leave 102. Wide runs without masks need them more than other warps to go on
+ * with while one waits. */
+MACKO_CONSTANT int macko_eccsr_resident_blocks(int width, int masked)
+{
+  return width > 4 && !masked ? 5 : width == 4 && !masked ? 7 : 8;
+}
 
 /* Of so many windows one is looked at for the shape of blocks. */
 enum { MACKO_ECCSR_SAMPLED = 16 };

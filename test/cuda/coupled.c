@@ -106,8 +106,39 @@ START_TEST(nodes_anywhere)
 }
 END_TEST
 
+/* Pairs of rows, all but every hundredth of which are short, and so many that not all slices run at once: warps share the slices of
+ * the long ones only. */
+START_TEST(long_rows_among_many)
+{
+  enum { PAIRS = 80000, LONG = 60 };
+  test_seed(1);
+  test_matrix a = {"pairs of rows", 2 * PAIRS, 2 * PAIRS, calloc(2 * PAIRS + 1, 8), malloc(PAIRS * 16 * 8), MACKO_F64,
+                   malloc(PAIRS * 16 * 8), malloc(PAIRS * 16 * 8)};
+  int64_t count = 0;
+  for (int64_t row = 0; row < a.nrows; a.row_ptr[++row] = count) {
+    const int64_t pair = row / 2, n = pair % 100 ? 2 : LONG, apart = PAIRS / n;
+    for (int64_t k = 0; k < n; k++) {
+      const int64_t with = k * apart + pair % apart;
+      a.cols[count++] = 2 * with, a.cols[count++] = 2 * with + 1;
+    }
+  }
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_ECCSR, o.target = MACKO_TARGET_GPU;
+  for (int kind = 0; kind < 6; kind++) {
+    a.type = test_kinds[kind].type;
+    test_fill(&a, test_kinds[kind].values);
+    test_products *p = test_products_make(&a);
+    with_options(&a, p, &o);
+    test_products_free(p);
+  }
+  test_free(&a);
+}
+END_TEST
+
 void add_coupled_cases(Suite *suite)
 {
   tcase_add_loop_test(add_case(suite, "anywhere", 0), nodes_anywhere, 0, (int)(sizeof anywhere / sizeof *anywhere));
   tcase_add_loop_test(add_case(suite, "coupled", 0), unknowns_of_nodes, 0, COUPLINGS);
+  tcase_add_test(add_case(suite, "pairs", 0), long_rows_among_many);
 }

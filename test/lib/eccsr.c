@@ -2,6 +2,7 @@
  * format, the example of the manual. */
 #include "core/hash.h"
 #include "eccsr/eccsr.h"
+#include "eccsr/eccsr_parts.h"
 #include "manual.h"
 #include "suite.h"
 
@@ -329,25 +330,32 @@ START_TEST(the_fastest_is_chosen)
 }
 END_TEST
 
-/* Warps share a slice where slices are few and long and all runs are of one width, of three columns at least; two do where there
- * are more slices, with masks or wide runs. */
-START_TEST(few_slices_are_shared_by_warps)
+/* Warps share slices that would keep one busy after others are done: where slices are few as far as all parts fit at once, and where
+ * they are many those that are much longer than others. On a GPU of 132 multiprocessors 4224 warps run at once for narrow runs,
+ * 2640 for wide ones. */
+START_TEST(long_slices_are_shared_by_warps)
 {
   static const struct {
     macko_eccsr_counts counts;
-    int split;
-  } cases[] = {{{.slices = 1000, .longest = 20, .widths = 1 << 8}, 4},
-               {{.slices = 1000, .longest = 20, .widths = 1 << 3, .masked = 1000}, 4},
-               {{.slices = 1000, .longest = 20, .widths = 1 << 2}, 1},
-               {{.slices = 1000, .longest = 20, .widths = 1 << 2, .masked = 1000}, 1},
-               {{.slices = 1000, .longest = 15, .widths = 1 << 8}, 1},
-               {{.slices = 1000, .longest = 20, .widths = 1 << 8 | 1 << 4}, 1},
-               {{.slices = 1500, .longest = 20, .widths = 1 << 4}, 1},
-               {{.slices = 1500, .longest = 20, .widths = 1 << 5}, 2},
-               {{.slices = 1500, .longest = 20, .widths = 1 << 3, .masked = 1500}, 2},
-               {{.slices = 2000, .longest = 20, .widths = 1 << 8, .masked = 2000}, 1},
-               {{.slices = 0}, 1}};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) ck_assert_int_eq(macko_eccsr_split(&cases[i].counts), cases[i].split);
+    double mean; /* steps of a block */
+    int64_t most, longest_part;
+  } cases[] = {{{.slices = 1383, .longest = 27, .widths = 1 << 3}, 25.7, 14, 14}, /* two parts, as 2766 warps run at once */
+               {{.slices = 1000, .longest = 27, .widths = 1 << 3}, 25.7, 7, 7},   /* four */
+               {{.slices = 2980, .longest = 27, .widths = 1 << 3}, 25.7, 0, 27},  /* two would not fit */
+               {{.slices = 1383, .longest = 27, .widths = 1 << 6}, 25.7, 0, 27},  /* of wide runs neither */
+               {{.slices = 1000, .longest = 5, .widths = 1 << 3}, 5, 0, 5},       /* short */
+               {{.slices = 1000, .longest = 27, .widths = 1 << 3 | 1 << 2}, 25.7, 0, 27}, /* without kernels */
+               {{.slices = 2500, .longest = 165, .widths = 1 << 3}, 28, 30, 42},
+               {{.slices = 7263, .longest = 190, .widths = 1 << 3}, 29.3, 35, 48},
+               {{.slices = 12500, .longest = 35, .widths = 1 << 3}, 15, 0, 35}, /* hardly longer than what each warp has */
+               {{.slices = 5000, .longest = 40, .widths = 1 << 3}, 15, 24, 24},
+               {{.slices = 0}, 0, 0, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const macko_eccsr_counts *c = &cases[i].counts;
+    const int64_t nrows = 1000, nnz = (int64_t)(1000 * cases[i].mean * macko_eccsr_width(c));
+    ck_assert_int_eq(macko_eccsr_most_steps(c, nrows, nnz, 132), cases[i].most);
+    ck_assert_int_eq(macko_eccsr_longest_part(c, nrows, nnz, 132), cases[i].longest_part);
+  }
 }
 END_TEST
 
@@ -383,7 +391,7 @@ int main(void)
   tcase_add_loop_test(t, refresh_leaves_the_pattern_alone, 0, 2);
   tcase_add_test(t, automatic_choice_takes_it_for_shared_rows);
   tcase_add_loop_test(t, the_fastest_is_chosen, 0, 36);
-  tcase_add_test(t, few_slices_are_shared_by_warps);
+  tcase_add_test(t, long_slices_are_shared_by_warps);
   tcase_add_test(t, the_example_of_the_manual_is_true);
   suite_add_tcase(suite, t);
   return test_run(suite);

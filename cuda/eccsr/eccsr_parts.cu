@@ -1,0 +1,124 @@
+/* Format eccsr on the GPU: which slices several warps share, and where the part of each begins. */
+#include "eccsr/eccsr.cuh"
+
+/* One block of threads lists the blocks of a product: each thread looks at four slices at a time. */
+enum { LISTERS = 1024, TOGETHER = 4, WARPS_OF_LISTERS = LISTERS / WARP };
+
+/* Gives, as the logarithm of their number, how many warps take each of so many slices from one on: the longest is shared until a
+ * part has `most` steps at most. */
+static __device__ int log_parts(const eccsr &a, int64_t slice, int slices, uint32_t most)
+{
+  uint32_t longest = 0;
+  for (int i = 0; i < slices; i++) longest = max(longest, load_slice(a, slice + i).steps);
+  return longest <= most ? 0 : longest <= 2 * most ? 1 : 2;
+}
+
+/* Gives the sum of the counts of the threads before the calling one, and in *all that of all. */
+static __device__ unsigned sum_before(unsigned count, unsigned *all)
+{
+  __shared__ unsigned sums[WARPS_OF_LISTERS];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  const unsigned own = sum_up_to_lane(count, lane);
+  __syncthreads();
+  if (lane == WARP - 1) sums[warp] = own;
+  __syncthreads();
+  unsigned before = own - count;
+  *all = 0;
+  for (int w = 0; w < WARPS_OF_LISTERS; w++) {
+    if (w < warp) before += sums[w];
+    *all += sums[w];
+  }
+  return before;
+}
+
+/* Lists the blocks of threads in list, those that share slices first, so that the longest slices begin before others, and sets
+ * numbers to how many blocks share slices and how many do not. list may be NULL: they are only counted; else numbers must have been
+ * set. */
+static __global__ void __launch_bounds__(LISTERS) list_kernel(eccsr a, uint32_t most, uint64_t *list, int64_t *numbers)
+{
+  int64_t shared = 0, whole = list ? numbers[0] : 0;
+  for (int64_t first = 0; first < a.count; first += TOGETHER * LISTERS) {
+    const int64_t slice = first + TOGETHER * (int64_t)threadIdx.x, left = a.count - slice;
+    const int slices = (int)max((int64_t)0, min(left, (int64_t)TOGETHER)), log = log_parts(a, slice, slices, most);
+    const int each = WARPS >> log, blocks = (slices + each - 1) / each;
+    unsigned all_shared, all_whole;
+    const int64_t of_shared = shared + sum_before(log ? blocks : 0, &all_shared);
+    const int64_t of_whole = whole + sum_before(log ? 0 : blocks, &all_whole);
+    for (int i = 0; list && i < blocks; i++)
+      list[(log ? of_shared : of_whole) + i] = (uint64_t)(slice + i * each) << 2 | (uint64_t)log;
+    shared += all_shared, whole += all_whole;
+  }
+  if (threadIdx.x == 0 && !list) numbers[0] = shared, numbers[1] = whole;
+}
+
+/* Goes through the steps of a slice before `from` and notes where the run before it begins, and how many values and gaps lie
+ * before. A warp does it; all of its lanes take part. */
+static __device__ void note_start(const eccsr &a, const macko_eccsr_slice &s, int from, eccsr_start *start)
+{
+  const eccsr_lane l = open_lane(a, s);
+  const int lane = threadIdx.x % WARP;
+  eccsr_gaps gaps = open_gaps(a, s, l);
+  unsigned lanes;
+  int64_t values = 0;
+  int col = l.length ? l.base : 0;
+  for (int k = 0; k < from; k++) {
+    const unsigned code = k ? next_gap<0>(gaps, l, &lanes) : next_gap<1>(gaps, l, &lanes);
+    if (k && k < l.length) col += s.w + (int)code * s.unit;
+    if (!s.masked) values += (int64_t)__popc(lanes) * s.w;
+    else for (int j = 0; j < s.w; j++) values += __popc(__ldg(a.gaps + s.words + (int64_t)k * s.w + j));
+  }
+  start->columns[lane] = col;
+  if (lane == 0) start->values = values, start->gaps = gaps.number;
+}
+
+/* Notes where the parts of the slices begin that blocks share, a warp a part. */
+static __global__ void __launch_bounds__(THREADS) start_kernel(eccsr a, eccsr_start *starts)
+{
+  const int warp = threadIdx.x / WARP;
+  const eccsr_task t = task_of(a.parts, blockIdx.x, warp);
+  if (t.slice >= a.count || !t.number) return;
+  const macko_eccsr_slice s = load_slice(a, t.slice);
+  const eccsr_part part = part_of((int)s.steps, t.number, t.parts, NULL);
+  if (part.from < part.to) note_start(a, s, part.from, starts + (int64_t)blockIdx.x * WARPS + warp);
+}
+
+/* Counts the blocks first, as that says how much memory they take. */
+macko_status macko_eccsr_list_parts(const eccsr &slices, uint32_t most, cudaStream_t stream, eccsr_parts *parts, macko_error *err)
+{
+  static const char what[] = "sharing slices among warps";
+  int64_t numbers[2] = {0}, *counted = NULL;
+  void *list = NULL, *starts = NULL;
+  eccsr a = slices;
+  *parts = {};
+  macko_status s = macko_device_alloc((int64_t)sizeof numbers, what, (void **)&counted, err);
+  if (s) return s;
+  list_kernel<<<1, LISTERS, 0, stream>>>(a, most, NULL, counted);
+  s = macko_cuda_status(cudaMemcpyAsync(numbers, counted, sizeof numbers, cudaMemcpyDeviceToHost, stream), what, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), what, err);
+  const int64_t count = numbers[0] + numbers[1];
+  if (!s && numbers[0]) s = macko_device_alloc(count * (int64_t)sizeof *parts->blocks, what, &list, err);
+  if (!s && numbers[0]) s = macko_device_alloc(numbers[0] * WARPS * (int64_t)sizeof *parts->starts, what, &starts, err);
+  if (!s && numbers[0]) {
+    *parts = {(const uint64_t *)list, (const eccsr_start *)starts, count, numbers[0]};
+    a.parts = *parts;
+    list_kernel<<<1, LISTERS, 0, stream>>>(a, most, (uint64_t *)list, counted);
+    start_kernel<<<(unsigned)numbers[0], THREADS, 0, stream>>>(a, (eccsr_start *)starts);
+    s = macko_cuda_status(cudaGetLastError(), what, err);
+    if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), what, err);
+  }
+  cudaFree(counted);
+  if (s) macko_eccsr_free_parts(parts);
+  return s;
+}
+
+int64_t macko_eccsr_parts_bytes(const eccsr_parts *parts)
+{
+  return parts->count * (int64_t)sizeof *parts->blocks + parts->shared * WARPS * (int64_t)sizeof *parts->starts;
+}
+
+void macko_eccsr_free_parts(eccsr_parts *parts)
+{
+  cudaFree((void *)parts->blocks);
+  cudaFree((void *)parts->starts);
+  *parts = {};
+}
