@@ -95,6 +95,8 @@ module macko_c
   type, bind(c) :: macko_error
     integer(c_int) :: status
     character(kind=c_char) :: text(512)
+    integer(c_int) :: place
+    integer(c_int64_t) :: row, col
   end type macko_error
 
   type, bind(c) :: macko_csr
@@ -172,6 +174,13 @@ module macko_c
   end type macko_origin
 
   interface
+    subroutine macko_error_place_c(err, row, col, base) bind(c, name="macko_error_place")
+      import
+      type(macko_error), intent(inout) :: err
+      integer(c_int64_t), value :: row
+      integer(c_int64_t), value :: col
+      integer(c_int), value :: base
+    end subroutine macko_error_place_c
     function macko_status_text_c(status) bind(c, name="macko_status_text")
       import
       integer(c_int), value :: status

@@ -49,11 +49,19 @@ typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
 
 /* ---- errors ---- */
 
-/* Where a function writes why it has failed: the status that it also returns, and one sentence, which a 0 ends. */
+/* Where a function writes why it has failed: the status that it also returns, and one sentence, which a 0 ends. Some sentences
+ * begin with a place in the matrix, as in "row 4, column 2, counted from 1: ": its first `place` characters are that (0: no place),
+ * and row and col, counted from 0, are which; col is -1 where the whole row is meant. */
 typedef struct {
   macko_status status;
   char text[512];
+  int place;
+  int64_t row, col;
 } macko_error;
+
+/* Names another place in a sentence that begins with one, for users who count otherwise, or where the matrix is a part of another:
+ * row and col, counted from 0 (col -1: the whole row), written as counted from base. Other sentences stay; err may be NULL. */
+void macko_error_place(macko_error *err, int64_t row, int64_t col, int base);
 
 /* Gives the meaning of a status code as a constant string; "unknown status" for anything else. */
 const char *macko_status_text(macko_status status);

@@ -417,8 +417,8 @@ PETSC_INTERN PetscErrorCode MackoLogOutsideProduct(PetscLogDouble seconds);
 
 PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text);
 
-/* Changes the sentence of a failure with rows of a matrix that were encoded by themselves, so that it names the place in the
-   matrix: their first row is its row `row`, and column j is its cols[j], or col + j where cols is NULL. */
+/* Makes the place that the sentence of a failure names, if it names one, that in the whole matrix, counted as MatMackoCountFrom
+   says: the first row of what was encoded is the matrix's row `row`, and column j is its cols[j], or col + j where cols is NULL. */
 PETSC_INTERN void MackoPlaceError(PetscInt row, PetscInt col, const PetscInt *cols, macko_error *err);
 
 /* Names each -mat_macko_ option that is none, once, on the first rank's stderr. */

@@ -5,7 +5,6 @@
 #include "common/option.h"
 #include "common/output_file.h"
 #include "common/petsc_binary.h"
-#include "common/place.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -202,13 +201,11 @@ static int parse(int argc, char **argv, request *r)
   return fprintf(stderr, "macko-convert: --%s is for .macko files; --help tells more\n", r->asked), 2;
 }
 
-/* Prints a sentence of the library in the terms of this program: places count from 1, and an option has two dashes. */
+/* Prints why it failed. Places count from 1, as in the files that people look at. */
 static void refuse(macko_error *err)
 {
-  place_from_1(err->text, sizeof err->text);
-  const char *option = strstr(err->text, "overflow allow");
-  const int before = option ? (int)(option - err->text) : (int)strlen(err->text);
-  fprintf(stderr, "macko-convert: %.*s%s%s\n", before, err->text, option ? "--" : "", err->text + before);
+  macko_error_place(err, err->row, err->col, 1);
+  fprintf(stderr, "macko-convert: %s\n", err->text);
 }
 
 /* Options are checked together before anything is read: some of them do not go with others. */

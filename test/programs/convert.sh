@@ -28,9 +28,10 @@ grep -v % a.mtx | sort | cmp - want || fail "Matrix Market to Matrix Market"
 
 run a.mtx a.macko --format macko --layout slice
 grep -q 'layout slice' text || fail "it does not say what it stored: $(cat text)"
-# A value that is too large is named by its place in the file, and what allows it as this program has it.
+# A value that is too large is named by its place in the file, and with the option that allows it.
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 0.1\n2 3 1e6\n' >large.mtx
-refused 1 "row 2, column 3, counted from 1: 1000000 is beyond the range of f16 and would become infinite; --overflow allow takes that" \
+refused 1 "row 2, column 3, counted from 1: 1000000 is beyond the range of f16 and becomes infinite only with option overflow set to \
+allow" \
   large.mtx large.macko --values f16
 run large.mtx large.macko --values f16 --overflow allow
 # Rounding is named where it changes a value.
