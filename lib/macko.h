@@ -94,7 +94,7 @@ typedef struct {
  *   macko_variant variant   of format dtans; PAPER (EC-SpMV, arXiv 2507.12205, section 4) or SHARED of format eccsr, for target
  *                           CPU, which store once what rows share only in part, and put a matrix that comes in pieces together
  *                           first; STRICT of format slide, which refuses (UNSUPPORTED) a matrix that no pattern covers, naming
- *                           row and block; default MACKO_VARIANT_AUTO
+ *                           row and first column of a block; default MACKO_VARIANT_AUTO
  *   macko_prefer prefer     what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME, by predicted
  *                           time. MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all
  *                           (on a GPU short ones up to 16 times over), one form after the other, with vectors of f64, or of f32

@@ -34,6 +34,9 @@ refused 1 "row 2, column 3, counted from 1: 1000000 is beyond the range of f16 a
 allow" \
   large.mtx large.macko --values f16
 run large.mtx large.macko --values f16 --overflow allow
+# The same of a block that has too much for variant strict.
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n3 50 32"; for (j = 17; j < 49; j++) print 2, j, j }' >full.mtx
+refused 1 "row 2, column 17, counted from 1: 16 entries in the block" full.mtx full.macko --format slide --variant strict
 # Rounding is named where it changes a value.
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0.1\n2 2 0.3\n' >tenth.mtx
 run tenth.mtx tenth.macko --values bf16

@@ -202,8 +202,9 @@ damage = ("right", 16 + 12 + 8, 4), ("left", 16 + 12, -1), ("row", 16 + 4, -1), 
 for name, at, number in damage:
     open(f"{sys.argv[2]}/{name}.bin", "wb").write(whole[:at] + struct.pack(">i", number) + whole[at + 4:])
 END
-for words in "right.bin: column 4 at entry 2 of row 2 is outside 0..3" "left.bin: column -1 at entry 0 of row 0" \
-  "row.bin: row 1 has -1 entries" "head.bin: cut short" "class.bin: a PETSc binary vector"; do
+for words in "right.bin: the entry in row 3, column 5, counted from 1, is outside of 4 columns" \
+  "left.bin: the entry in row 1, column 0, counted from 1" "row.bin: row 2, counted from 1, has -1 entries" \
+  "head.bin: cut short" "class.bin: a PETSc binary vector"; do
   expect 1 $bench --device cpu --repeat 1 --encodings csr "$dir/${words%%:*}"
   grep -q "$words" "$dir/text" && [ "$(grep -c "macko-bench: " "$dir/text")" = 1 ] || fail "not said: $words"
 done

@@ -123,15 +123,15 @@ refused 1 "-5 x 40" $solve "$dir/negative.bin"
 refused 1 "a dense matrix" $solve "$dir/dense.bin"
 for type in aijmacko aij macko baij; do
   for on in "" "$mpi"; do
-    refused 1 "far.bin: column 2000000" $on $solve "$dir/far.bin" -mat_type $type
-    refused 1 "left.bin: column -5" $on $solve "$dir/left.bin" -mat_type $type
-    refused 1 "below.bin: row 1 has -1 entries, of 118 in all" $on $solve "$dir/below.bin" -mat_type $type
-    refused 1 "more.bin: row 39 has 3 entries, of 118 in all" $on $solve "$dir/more.bin" -mat_type $type
+    refused 1 "far.bin: the entry in row 2, column 2000001" $on $solve "$dir/far.bin" -mat_type $type
+    refused 1 "left.bin: the entry in row 2, column -4" $on $solve "$dir/left.bin" -mat_type $type
+    refused 1 "below.bin: row 2, counted from 1, has -1 entries, of 118 in all" $on $solve "$dir/below.bin" -mat_type $type
+    refused 1 "more.bin: row 40, counted from 1, has 3 entries, of 118 in all" $on $solve "$dir/more.bin" -mat_type $type
     refused 1 "fewer.bin: its rows have 117 entries, not 118" $on $solve "$dir/fewer.bin" -mat_type $type
   done
 done
-refused 1 "far.bin: column 2000000 at entry 3 of row 1 is outside 0..39" $solve "$dir/far.bin"
-refused 1 ": column -5 at entry 3 of row 1" $solve <(cat "$dir/left.bin")
+refused 1 "far.bin: the entry in row 2, column 2000001, counted from 1, is outside of 40 columns" $solve "$dir/far.bin"
+refused 1 ": the entry in row 2, column -4, counted from 1" $solve <(cat "$dir/left.bin")
 refused 1 "cut short" $solve "$T" -rhs "$dir/b.cut.bin"
 refused 1 "a right-hand side of 40 x 1 is needed, the file holds 41 x 1" $mpi $solve "$T" -rhs "$dir/b.long.bin"
 refused 1 "b.bin" $solve "$dir/b.bin"
