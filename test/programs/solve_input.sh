@@ -203,6 +203,17 @@ for on in "" "$mpi"; do
       fail "no place of the NaN: $on $arguments"
   done
 done
+# So is one in the right-hand side: in its file, and of A times ones, where a sum is infinite though no entry is.
+printf '%%%%MatrixMarket matrix array real general\n4 1\n1\n2\n3\n-inf\n' >"$dir/b.inf4.mtx"
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 1 1e308\n2 2 1e308\n' >"$dir/sum.mtx"
+printf '%%%%MatrixMarket matrix coordinate real general\n4 4 4\n1 1 1\n2 2 1\n3 3 1\n4 4 1\n' >"$dir/eye4.mtx"
+for on in "" "$mpi"; do
+  for arguments in "$dir/eye4.mtx -rhs $dir/b.inf4.mtx" "$dir/eye4.mtx -rhs $dir/b.inf4.mtx -mat_type macko" "$dir/sum.mtx"; do
+    $on $solve $arguments >"$dir/text" 2>&1
+    [ $? = 2 ] && grep -q "^result .*NaN.*; row [24] of the right-hand side, counted from 1, is infinite$" "$dir/text" ||
+      fail "no place in the right-hand side: $on $arguments"
+  done
+done
 # A method that looks at no residual has not converged either; nor has any for a right-hand side that is no number.
 for value in nan inf; do
   printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n%s\n' $value >"$dir/b.$value.mtx"
