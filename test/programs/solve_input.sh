@@ -178,6 +178,20 @@ $solve "$dir/turn.mtx" -ksp_type gmres -ksp_pc_side right -pc_type none >"$dir/t
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 4\n1 2 -1\n2 1 -1\n2 2 4\n' >"$dir/easy.mtx"
 awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n40 40 40"; for (i = 1; i <= 40; i++) print i, i % 40 + 1, 1 }' >"$dir/shift.mtx"
 awk 'BEGIN { print "%%MatrixMarket matrix array real general\n40 1"; for (i = 1; i <= 40; i++) print sin(i * i) }' >"$dir/b40.mtx"
+# Where A'b is 0 so is the solution, and PETSc's LSQR divides by it.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 2 2\n1 1 1\n2 2 1\n' >"$dir/flat.mtx"
+printf '%%%%MatrixMarket matrix array real general\n3 1\n0\n0\n2\n' >"$dir/upright.mtx"
+printf '%%%%MatrixMarket matrix array real general\n2 1\n0\n0\n' >"$dir/zeros.mtx"
+for on in "" "$mpi"; do
+  for type in aijmacko macko aij; do
+    for arguments in "-ksp_type lsqr" "-ksp_type lsqr -ksp_max_it 0" "-ksp_type cgls"; do
+      $on $solve "$dir/flat.mtx" -rhs "$dir/upright.mtx" -mat_type $type $arguments -solution "$dir/x.mtx" >"$dir/text" 2>&1 ||
+        fail "A'b = 0 with $arguments, $type: $on"
+      cmp "$dir/x.mtx" "$dir/zeros.mtx" || fail "x is not 0 where A'b is, with $arguments, $type: $on"
+      grep -q '^result *converged after 0 iterations: .* (CONVERGED_ATOL)' "$dir/text" || fail "the reason where A'b = 0"
+    done
+  done
+done
 untested() { # ARGUMENTS...: not converged, and the warning says why
   $solve "$@" -json "$dir/its.json" >"$dir/text" 2>&1
   [ $? = 2 ] || fail "converged without a test: $*"
