@@ -208,6 +208,16 @@ for words in "right.bin: the entry in row 3, column 5, counted from 1, is outsid
   expect 1 $bench --device cpu --repeat 1 --encodings csr "$dir/${words%%:*}"
   grep -q "$words" "$dir/text" && [ "$(grep -c "macko-bench: " "$dir/text")" = 1 ] || fail "not said: $words"
 done
+# What has none of the encodings that were asked for is no success; what has one is, and others are named.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 1e6\n3 3 1\n' >"$dir/large.mtx"
+for encodings in csr.f16 csr.f16,row.f16; do
+  expect 1 $bench --device cpu --repeat 1 --encodings $encodings "$dir/large.mtx" 27-point:4
+  grep -q "large.mtx: csr.f16 left out: row 2, column 2, counted from 1: 1000000 is beyond" "$dir/text" || fail "an overflow is not named"
+  [ "$(grep "^macko-bench: " "$dir/text")" = "macko-bench: $dir/large.mtx: nothing was measured of encodings $encodings" ] ||
+    fail "no encoding was measured, and that is not said: $(cat "$dir/text")"
+done
+expect 0 $bench --device cpu --repeat 1 --encodings csr.f16,csr "$dir/large.mtx"
+expect 0 $bench --device cpu --repeat 1 --encodings "" "$dir/large.mtx"
 expect 2 $bench --repeet 3 27-point:4
 grep -q "^macko-bench: the option --repeet is unknown; the nearest is --repeat; --help tells more$" "$dir/text" || fail "the nearest option"
 expect 2 $bench --m . 27-point:4
