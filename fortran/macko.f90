@@ -171,6 +171,7 @@ module macko_c
   type, bind(c) :: macko_origin
     character(kind=c_char) :: name(256)
     character(kind=c_char) :: hash(128)
+    integer(c_int) :: lossy
   end type macko_origin
 
   interface
@@ -2507,6 +2508,7 @@ contains
     type(macko_info) :: info
     type(macko_error) :: err
     integer(c_int) :: status
+    origin%lossy = 0
     status = need_info(this, info, err)
     if (status == macko_ok) status = put_text('source', origin%name, err, source)
     if (status == macko_ok) status = put_text('hash', origin%hash, err, hash)

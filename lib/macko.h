@@ -349,6 +349,7 @@ macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, m
 typedef struct {
   char name[256]; /* name of the file */
   char hash[128]; /* hash of its bytes, such as "sha256:9f86d0..." */
+  int lossy;      /* 1: its values had been rounded before they were encoded as they are now, which macko_info does not know */
 } macko_origin;
 
 /* Writes the compressed form as it is, with origin (NULL: not known) and all that macko_load needs to give the same matrix back:

@@ -41,6 +41,20 @@ refused 1 "row 2, column 17, counted from 1: 16 entries in the block" full.mtx f
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0.1\n2 2 0.3\n' >tenth.mtx
 run tenth.mtx tenth.macko --values bf16
 grep -q '; LOSSY values;' text || fail "a loss is not named: $(cat text)"
+# Encoded anew it is none the better: files, and files made of them, say so.
+info=${convert%convert}info
+run tenth.macko again.macko --format csr
+grep -q '; LOSSY values;' text || fail "a loss is forgotten: $(cat text)"
+run again.macko once-more.macko --values dict
+grep -q '; LOSSY values;' text || fail "a loss is forgotten in the second file: $(cat text)"
+run again.macko copy.macko
+grep -q '; LOSSY values;' text || fail "a loss is forgotten in a copy: $(cat text)"
+for file in tenth again once-more copy; do
+  for how in "" --dry-run; do
+    "$info" $file.macko $how | grep -q ', LOSSY values' || fail "macko-info $how forgets the loss of $file.macko"
+    "$info" $file.macko $how --json | grep -q '"lossy": true' || fail "macko-info $how --json forgets the loss of $file.macko"
+  done
+done
 run tenth.mtx tenth.macko
 grep -q LOSSY text && fail "a loss is named where there is none: $(cat text)"
 if grep -q '^#define HAVE_LIBARCHIVE' "$OLDPWD/config.h"; then kinds="a.npz"; else kinds=; echo "no .npz: no libarchive"; fi
