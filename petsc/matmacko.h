@@ -222,7 +222,10 @@ PETSC_INTERN PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, mac
 /* -mat_macko_backend, -mat_macko_halo, -mat_macko_keep_csr and -mat_macko_after with A's prefix as they are now. */
 PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
 
-/* Refuses those of them that cannot be honoured where products of A run on the CPU. Collective. */
+/* Reads -mat_macko_base into *cusparse: whether A, with a GPU, is to stand on AIJCUSPARSE. */
+PETSC_INTERN PetscErrorCode MackoReadBase(Mat A, PetscBool *cusparse);
+
+/* Refuses those of them that cannot be honoured where products of A run on the CPU, or by the type below. Collective. */
 PETSC_INTERN PetscErrorCode MackoRefuseWithoutGpu(Mat A);
 
 /* Reads -mat_macko_ranks_per_node, which has no prefix; *each is 0 where it was not given. */
