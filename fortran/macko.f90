@@ -95,6 +95,8 @@ module macko_c
   type, bind(c) :: macko_error
     integer(c_int) :: status
     character(kind=c_char) :: text(512)
+    integer(c_int) :: place
+    integer(c_int64_t) :: row, col
   end type macko_error
 
   type, bind(c) :: macko_csr
@@ -169,9 +171,17 @@ module macko_c
   type, bind(c) :: macko_origin
     character(kind=c_char) :: name(256)
     character(kind=c_char) :: hash(128)
+    integer(c_int) :: lossy
   end type macko_origin
 
   interface
+    subroutine macko_error_place_c(err, row, col, base) bind(c, name="macko_error_place")
+      import
+      type(macko_error), intent(inout) :: err
+      integer(c_int64_t), value :: row
+      integer(c_int64_t), value :: col
+      integer(c_int), value :: base
+    end subroutine macko_error_place_c
     function macko_status_text_c(status) bind(c, name="macko_status_text")
       import
       integer(c_int), value :: status
@@ -2498,6 +2508,7 @@ contains
     type(macko_info) :: info
     type(macko_error) :: err
     integer(c_int) :: status
+    origin%lossy = 0
     status = need_info(this, info, err)
     if (status == macko_ok) status = put_text('source', origin%name, err, source)
     if (status == macko_ok) status = put_text('hash', origin%hash, err, hash)

@@ -49,11 +49,19 @@ typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
 
 /* ---- errors ---- */
 
-/* Where a function writes why it has failed: the status that it also returns, and one sentence, which a 0 ends. */
+/* Where a function writes why it has failed: the status that it also returns, and one sentence, which a 0 ends. Some sentences
+ * begin with a place in the matrix, as in "row 4, column 2, counted from 1: ": its first `place` characters are that (0: no place),
+ * and row and col, counted from 0, are which; col is -1 where the whole row is meant. */
 typedef struct {
   macko_status status;
   char text[512];
+  int place;
+  int64_t row, col;
 } macko_error;
+
+/* Names another place in a sentence that begins with one, for users who count otherwise, or where the matrix is a part of another:
+ * row and col, counted from 0 (col -1: the whole row), written as counted from base. Other sentences stay; err may be NULL. */
+void macko_error_place(macko_error *err, int64_t row, int64_t col, int base);
 
 /* Gives the meaning of a status code as a constant string; "unknown status" for anything else. */
 const char *macko_status_text(macko_status status);
@@ -86,7 +94,7 @@ typedef struct {
  *   macko_variant variant   of format dtans; PAPER (EC-SpMV, arXiv 2507.12205, section 4) or SHARED of format eccsr, for target
  *                           CPU, which store once what rows share only in part, and put a matrix that comes in pieces together
  *                           first; STRICT of format slide, which refuses (UNSUPPORTED) a matrix that no pattern covers, naming
- *                           row and block; default MACKO_VARIANT_AUTO
+ *                           row and first column of a block; default MACKO_VARIANT_AUTO
  *   macko_prefer prefer     what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME, by predicted
  *                           time. MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all
  *                           (on a GPU short ones up to 16 times over), one form after the other, with vectors of f64, or of f32
@@ -341,6 +349,7 @@ macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, m
 typedef struct {
   char name[256]; /* name of the file */
   char hash[128]; /* hash of its bytes, such as "sha256:9f86d0..." */
+  int lossy;      /* 1: its values had been rounded before they were encoded as they are now, which macko_info does not know */
 } macko_origin;
 
 /* Writes the compressed form as it is, with origin (NULL: not known) and all that macko_load needs to give the same matrix back:

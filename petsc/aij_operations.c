@@ -211,9 +211,9 @@ PetscErrorCode MackoEndHashing(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads -mat_macko_base into *cusparse. The option has no prefix and holds for all matrices: those that PETSc makes of ours, with
-   prefixes of their own, must stand on the same type. */
-static PetscErrorCode ReadBase(Mat A, PetscBool *cusparse)
+/* The option has no prefix and holds for all matrices: those that PETSc makes of ours, with prefixes of their own, must stand on
+   the same type. */
+PetscErrorCode MackoReadBase(Mat A, PetscBool *cusparse)
 {
   char      text[32];
   PetscBool aij;
@@ -236,7 +236,7 @@ PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
   Mat_Macko *m;
 
   PetscFunctionBegin;
-  PetscCall(ReadBase(A, device));
+  PetscCall(MackoReadBase(A, device));
   if (!*device || !MackoDeviceVectors()) {
     *device = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,9 +1,6 @@
 /* What a matrix of ours remembers, composed with it in a container, and errors. */
 #include "halo.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* The container is found by this name among the objects that are composed with a matrix. */
 static const char key[] = "MatMacko";
 
@@ -73,23 +70,10 @@ void MackoSetOwner(Mat_Macko *m, Mat A)
   m->owner = A, m->data = A->data;
 }
 
-/* The library names a choice that would help as its own options do, "overflow allow"; here the option has another name. What does
-   not fit into 600 bytes is cut. */
-static void NameOption(const char *text, char sentence[600])
-{
-  const char *option = text ? strstr(text, "overflow allow") : NULL;
-
-  if (option) snprintf(sentence, 600, "%.*s-mat_macko_%s", (int)(option - text), text, option);
-  else snprintf(sentence, 600, "%s", text ? text : "");
-}
-
 /* Each status of the library has PETSc's error class that is nearest to it; text becomes the message. MACKO_OK raises nothing. */
-PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *sentence)
+PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
 {
-  char text[600];
-
   PetscFunctionBegin;
-  if (status) NameOption(sentence, text);
   switch (status) {
   case MACKO_OK:
     break;
@@ -106,19 +90,23 @@ PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *senten
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The library's sentences are in words: one that begins with a row and a column gets them in the matrix, any other one that names a
-   row gets the row that it counts from before it. */
+/* What sentences about places count from. */
+static PetscInt first_number;
+
+PetscErrorCode MatMackoCountFrom(PetscInt first)
+{
+  PetscFunctionBegin;
+  PetscCheck(first == 0 || first == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "rows are counted from 0 or 1, not %lld",
+             (long long)first);
+  first_number = first;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 void MackoPlaceError(PetscInt row, PetscInt col, const PetscInt *cols, macko_error *err)
 {
-  char      text[sizeof err->text];
-  long long i, j;
-  int       end = 0;
-
-  snprintf(text, sizeof text, "%s", err->text);
-  if (sscanf(text, "row %lld, column %lld%n", &i, &j, &end) == 2 && end)
-    snprintf(err->text, sizeof err->text, "row %lld, column %lld%.440s", i + row, cols ? (long long)cols[j] : j + col, text + end);
-  else if (row && strstr(text, "row "))
-    snprintf(err->text, sizeof err->text, "counted from row %lld: %.460s", (long long)row, text);
+  const int64_t j = err->col;
+  if (!err->place) return;
+  macko_error_place(err, err->row + row, j < 0 ? -1 : cols ? cols[j] : j + col, (int)first_number);
 }
 
 PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all)

@@ -222,7 +222,10 @@ PETSC_INTERN PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, mac
 /* -mat_macko_backend, -mat_macko_halo, -mat_macko_keep_csr and -mat_macko_after with A's prefix as they are now. */
 PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
 
-/* Refuses those of them that cannot be honoured where products of A run on the CPU. Collective. */
+/* Reads -mat_macko_base into *cusparse: whether A, with a GPU, is to stand on AIJCUSPARSE. */
+PETSC_INTERN PetscErrorCode MackoReadBase(Mat A, PetscBool *cusparse);
+
+/* Refuses those of them that cannot be honoured where products of A run on the CPU, or by the type below. Collective. */
 PETSC_INTERN PetscErrorCode MackoRefuseWithoutGpu(Mat A);
 
 /* Reads -mat_macko_ranks_per_node, which has no prefix; *each is 0 where it was not given. */
@@ -417,8 +420,8 @@ PETSC_INTERN PetscErrorCode MackoLogOutsideProduct(PetscLogDouble seconds);
 
 PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text);
 
-/* Changes the sentence of a failure with rows of a matrix that were encoded by themselves, so that it names the place in the
-   matrix: their first row is its row `row`, and column j is its cols[j], or col + j where cols is NULL. */
+/* Makes the place that the sentence of a failure names, if it names one, that in the whole matrix, counted as MatMackoCountFrom
+   says: the first row of what was encoded is the matrix's row `row`, and column j is its cols[j], or col + j where cols is NULL. */
 PETSC_INTERN void MackoPlaceError(PetscInt row, PetscInt col, const PetscInt *cols, macko_error *err);
 
 /* Names each -mat_macko_ option that is none, once, on the first rank's stderr. */

@@ -172,21 +172,25 @@ PetscErrorCode MackoReadRanksPerNode(MPI_Comm comm, int *each)
 
 /* What asks for more than is so without a GPU is refused: entries go by MPI there, and no arrays are kept in GPU memory, so that
    host, mpi and no are harmless. The number of ranks is for all matrices of a program, and refused where none of them can be on a
-   GPU. A matrix that the program has bound to the CPU is no reason. */
+   GPU. A matrix that the program has bound to the CPU is no reason. With a GPU AIJ keeps nothing there either. */
 PetscErrorCode MackoRefuseWithoutGpu(Mat A)
 {
   const Mat_Macko *m   = MackoOf(A);
   const char      *why = NULL;
   int              each, mine = MackoDeviceAllowed(A, &why);
-  PetscBool        all, usable;
+  PetscBool        all, usable, cusparse;
 
   PetscFunctionBegin;
+  PetscCall(MackoReadBase(A, &cusparse));
   PetscCall(MackoReadRanksPerNode(PetscObjectComm((PetscObject)A), &each));
   if (mine && !MackoDeviceVectors()) mine = 0, why = "this PETSc has none on the GPU";
   if (MackoBoundToCPU(A) || !(each || m->halo_path == MACKO_HALO_PEER || m->keep_csr == MACKO_KEEP_YES))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoOnAll(A, mine, &all));
   PetscCall(MackoOnAll(A, MackoDeviceFound() && MackoDeviceVectors(), &usable));
+  PetscCheck(!all || m->keep_csr != MACKO_KEEP_YES || cusparse, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "-%smat_macko_keep_csr yes: the type below is aij, which keeps nothing on the GPU; aijcusparse does, -mat_macko_base",
+             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "");
   if (all) PetscFunctionReturn(PETSC_SUCCESS);
   if (mine) why = "another rank has no GPU";
   if (m->halo_path == MACKO_HALO_PEER) REFUSE_WITHOUT_GPU(A, "halo %s", "peer", why);

@@ -50,6 +50,11 @@
  * that this library was built for. */
 PETSC_EXTERN PetscErrorCode MatMackoInitializePackage(void);
 
+/* Sentences that name a place in a matrix, and say what they count from, count rows and columns from `first` from now on, which is
+ * 0, as PETSc does and as it is before any call, or 1, as in Matrix Market files. Not collective, for all matrices.
+ * Errors: PETSC_ERR_ARG_OUTOFRANGE for any other number. */
+PETSC_EXTERN PetscErrorCode MatMackoCountFrom(PetscInt first);
+
 /* Brings the compressed form up to date at once instead of in the next product, so that its time and errors show here. It does
  * nothing to a matrix of type macko, which is compressed from the start. Collective.
  * Errors, on all ranks: PETSC_ERR_ARG_WRONG if A is of neither type; PETSC_ERR_ARG_WRONGSTATE if A is not assembled on every

@@ -206,7 +206,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   MackoRows        rows;
 
   PetscFunctionBegin;
-  *status = MACKO_OK;
+  *status = MACKO_OK, err->place = 0; /* not all sentences are the library's */
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoIsFresh(A, &fresh));
   if (fresh) PetscFunctionReturn(PETSC_SUCCESS);
@@ -248,6 +248,7 @@ PetscErrorCode MackoUpdateSeq(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MackoUpdate(A, &status, &err));
+  if (status) MackoPlaceError(0, 0, NULL, &err);
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,7 +32,8 @@ macko_status macko_encoder_check_overflow(macko_encoder *e, const macko_options 
   if (!macko_may_overflow(options, e->csr.value_type)) return MACKO_OK;
   macko_status s = find_misfits(e, err);
   if (!s && e->misfits >> (MACKO_OVERFLOWS + to) & 1)
-    s = macko_fail(err, MACKO_UNSUPPORTED, "a value is beyond the range of %s; overflow allow takes that", macko_type_name(to));
+    s = macko_fail(err, MACKO_UNSUPPORTED, "a value is beyond the range of %s and becomes infinite only with option "
+                   "overflow set to allow", macko_type_name(to));
   return s;
 }
 

@@ -111,6 +111,7 @@ macko_status macko_container_write_head(const macko_matrix *m, const macko_origi
                            symmetry, "encoding", encoding_of(&m->plan), "options", options_of(&m->options), "reason",
                            text_of(m->plan.reason), "source", "name", text_of(origin ? origin->name : ""), "hash",
                            text_of(origin ? origin->hash : ""), "sections", sections_of(m, places));
+  if (head && origin && origin->lossy) json_object_set_new(json_object_get(head, "source"), "lossy", json_true());
   *text = head ? print(head) : NULL;
   json_decref(head);
   return *text ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to describe a matrix");
@@ -308,6 +309,7 @@ static void get_origin(reader *r, const json_t *head, macko_origin *origin)
   const json_t *source = member(r, head, "source", 0, JSON_OBJECT, "an object");
   snprintf(origin->name, sizeof origin->name, "%s", get_text(r, source, "name"));
   snprintf(origin->hash, sizeof origin->hash, "%s", get_text(r, source, "hash"));
+  origin->lossy = json_object_get(source, "lossy") && get_flag(r, source, "lossy");
 }
 
 macko_status macko_container_read_head(const char *name, const char *text, int64_t bytes, macko_matrix *m,

@@ -191,7 +191,7 @@ static macko_status load(const char *path, int sections, macko_matrix **matrix, 
 {
   macko_container_header h;
   macko_container_place places[MACKO_MAX_SECTIONS];
-  macko_origin found = {{0}, {0}};
+  macko_origin found = {{0}, {0}, 0};
   input in;
   macko_matrix *m = calloc(1, sizeof *m);
   if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);

@@ -185,6 +185,11 @@ macko_status macko_prepare(macko_matrix *m, macko_error *err);
 macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Does the same with a sentence about a place in the matrix, which is put before it: row and col count from 0 (col -1: the whole
+ * row), and the sentence counts them from base. */
+macko_status macko_fail_at(macko_error *err, macko_status status, int64_t row, int64_t col, int base, const char *sentence, ...)
+    __attribute__((format(printf, 6, 7)));
+
 /* Checks how many vectors there are and how far apart, as far as a product of ny rows and nx columns shows. */
 static inline macko_status macko_check_distances(const macko_product *p, int64_t nx, int64_t ny, macko_error *err)
 {

@@ -7,11 +7,9 @@ static macko_status refuse(const macko_csr *a, macko_type to, int64_t p, int64_t
 {
   int64_t row = 0;
   while (macko_csr_row(a, row + 1) <= p) row++;
-  return macko_fail(err, MACKO_UNSUPPORTED,
-                    "row %lld, column %lld, counted from %d: %.9g is beyond the range of %s and would become infinite; "
-                    "overflow allow takes that",
-                    (long long)(first + row + base), (long long)(macko_csr_col(a, p) + base), base,
-                    macko_float_at(a->value_type, a->values, p), macko_type_name(to));
+  return macko_fail_at(err, MACKO_UNSUPPORTED, first + row, macko_csr_col(a, p), base,
+                       "%.9g is beyond the range of %s and becomes infinite only with option overflow set to allow",
+                       macko_float_at(a->value_type, a->values, p), macko_type_name(to));
 }
 
 /* Looks at all values of the rows of *a. A piece need not begin at entry 0. */

@@ -59,16 +59,14 @@ static macko_status check_limits(const macko_csr *a, macko_error *err)
 }
 
 /* Where no pattern covers the matrix: takes the one of the fewest bytes, with raw values, and leaves what is too much to the
- * rest. Variant strict refuses, and names *broken, which is a block of the widest pattern. */
+ * rest. Variant strict refuses, and names *broken, a block of the widest pattern, by its first column. */
 static macko_status cover_most(const macko_facts *f, const macko_options *options, const macko_slide_broken *broken,
                                macko_slide_counts *counts, macko_error *err)
 {
   if (options->variant == MACKO_VARIANT_STRICT)
-    return macko_fail(err, MACKO_UNSUPPORTED,
-                      "variant strict: row %lld has %lld entries in block %lld of %d columns, both counted from 0, and no pattern "
-                      "has more than %d",
-                      (long long)broken->row, (long long)broken->entries, (long long)broken->block, 2 * MACKO_SLIDE_MOST,
-                      2 * MACKO_SLIDE_MOST - 2);
+    return macko_fail_at(err, MACKO_UNSUPPORTED, broken->row, broken->block * 2 * MACKO_SLIDE_MOST, f->csr->index_base,
+                         "%lld entries in the block of %d columns that begins there; with variant strict a block has at most %d",
+                         (long long)broken->entries, 2 * MACKO_SLIDE_MOST, 2 * MACKO_SLIDE_MOST - 2);
   int64_t fewest = -1;
   for (int n = MACKO_SLIDE_LEAST; n <= MACKO_SLIDE_MOST; n++) {
     macko_slide_counts c;

@@ -101,6 +101,7 @@ static macko_status Flush(MackoCollector *c, macko_error *err)
   MackoPiece    piece = {.first = c->first};
   macko_status  status = MACKO_OK;
   if (!c->rows) return MACKO_OK;
+  err->place = 0; /* not all sentences are the library's */
   if (c->device) status = MackoPieceEncode(&csr, c->options, &piece.device, err);
   if (!status && !piece.device) status = macko_encode(&csr, c->options, &piece.rows, err);
   if (status) MackoPlaceError(c->row + c->first, c->col, c->names, err);

@@ -19,7 +19,8 @@ class Error(Exception):
 
 
 class CError(ctypes.Structure):
-    _fields_ = [("status", ctypes.c_int), ("text", ctypes.c_char * 512)]
+    _fields_ = [("status", ctypes.c_int), ("text", ctypes.c_char * 512), ("place", ctypes.c_int), ("row", ctypes.c_int64),
+                ("col", ctypes.c_int64)]
 
 
 class CSR(ctypes.Structure):

@@ -138,11 +138,12 @@ static macko_status open_ours(const char *name, const macko_csr *a, bench_method
   ours *o = calloc(1, sizeof *o);
   *m = (bench_method){.run = run_ours, .close = close_ours, .own = o};
   snprintf(m->name, sizeof m->name, "%s", name);
+  *err = (macko_error){0};
   if (!o) return bench_refuse(err, MACKO_OUT_OF_MEMORY, name, "no memory");
   *o = (ours){.vector = bench_vector_type(a), .nrows = a->nrows, .ncols = a->ncols};
   macko_status s = bench_encoding(name, MACKO_TARGET_CPU, &options, err);
   if (!s) s = time_preparation(a, &options, o, m, err);
-  if (s) return s;
+  if (s) return macko_error_place(err, err->row, err->col, 1), s; /* as in the files that people look at */
   macko_get_info(o->matrix, &info);
   m->bytes = info.bytes, m->predicted = 1e6 * info.seconds, m->rounding = info.lossy ? bench_unit(info.stored_type) : 0;
   bench_name_form(&info, m->format, m->layout, m->values);

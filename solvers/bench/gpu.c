@@ -190,11 +190,13 @@ static macko_status open_ours(const char *name, const macko_csr *on_device, cons
   ours *o = calloc(1, sizeof *o);
   *c = (bench_contender){.close = close_ours, .own = o, .x = v->x, .y = v->y};
   snprintf(c->name, sizeof c->name, "%s", name);
+  *err = (macko_error){0};
   if (!o) return no_memory(err);
   *o = (ours){.type = v->type, .nrows = v->nrows, .ncols = v->ncols};
   macko_status s = bench_encoding(name, MACKO_TARGET_GPU, &options, err);
   if (!s) s = prepare_ours(on_device, &options, o, c, r, err);
   if (!s) c->run = run_ours;
+  else macko_error_place(err, err->row, err->col, 1); /* as in the files that people look at */
   return s;
 }
 

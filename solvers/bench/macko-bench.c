@@ -131,6 +131,16 @@ static int choose(char **arguments, int count, const char *list, names *n)
   return n->count == n->asked;
 }
 
+/* Says, and returns 1, if a matrix whose rows begin at `from` has none of an encoding of ours, though some were asked for. */
+static int no_encoding(const char *matrix, const bench_settings *settings, const bench_table *table, int from)
+{
+  int ours = 0;
+  for (int i = from; i < table->count; i++) ours += !table->all[i].peer;
+  if (ours || !settings->encodings[0] || settings->solve) return 0;
+  fprintf(stderr, "macko-bench: %s: nothing was measured of encodings %s\n", matrix, settings->encodings);
+  return 1;
+}
+
 /* Measures all matrices and returns 1 if one failed, which does not keep the others from being measured. Rows leave as soon as
  * they are there, since a long run may be cut short. */
 static int measure_all(const device *d, const names *n, bench_settings *settings, bench_table *table, FILE *tsv)
@@ -145,6 +155,7 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
     /* What this matrix adds begins here. */
     int from = table->count;
     if (measure(d, n->all[i], settings, table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), failed = 1;
+    else failed |= no_encoding(n->all[i], settings, table, from);
     if (!settings->solve) bench_print(stdout, table, settings, from);
     if (tsv) bench_print_tsv(tsv, table, settings, from);
   }

@@ -223,6 +223,7 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
   int64_t id = 0;
   unsigned char bytes[16];
   macko_info info;
+  macko_origin origin;
   PetscMPIInt rank;
 
   PetscFunctionBegin;
@@ -236,7 +237,7 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
     head->other_width = id == MAT_FILE_CLASSID || id == VEC_FILE_CLASSID;
     head->container = read >= 8 && !memcmp(bytes, "\x89MACKO\r\n", 8);
     /* A head that cannot be read is refused by whoever loads the matrix. */
-    head->lossy = head->container && !macko_load_info(file->name, &info, NULL, NULL) && info.lossy;
+    head->lossy = head->container && !macko_load_info(file->name, &info, &origin, NULL) && (info.lossy || origin.lossy);
     if (read >= 2 * width) head->rows = BigEndian(bytes + width, width);
     if (f && !fseek(f, 0, SEEK_END)) head->bytes = ftell(f);
     if (f) fclose(f);

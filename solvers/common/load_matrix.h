@@ -40,6 +40,9 @@ PetscErrorCode ProblemFindSymmetry(Problem *p);
    type aij or macko. Collective. */
 PetscErrorCode ProblemFindBad(const Problem *p, char *words, size_t room);
 
+/* Says the same of a vector, which the clause calls by that name. Collective. */
+PetscErrorCode VectorFindBad(Vec v, const char *name, char *words, size_t room);
+
 /* Refuses a matrix of type aij that holds a NaN or an infinite entry, in a sentence that names its place; path is what the
    sentence calls the matrix. Collective. Errors: PETSC_ERR_FP on every rank. */
 PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path);

@@ -197,6 +197,13 @@ macko_status matrix_file_read(const char *path, matrix_file *f, macko_error *err
   return s;
 }
 
+int matrix_file_lossy(const matrix_file *f)
+{
+  macko_info info = {0};
+  if (f->matrix) macko_get_info(f->matrix, &info);
+  return info.lossy || f->origin.lossy;
+}
+
 /* Both members are NULL or empty where there is nothing to free. */
 void matrix_file_free(matrix_file *f)
 {

@@ -19,6 +19,9 @@ typedef struct {
 macko_status matrix_file_read(const char *path, matrix_file *f, macko_error *err);
 void matrix_file_free(matrix_file *f);
 
+/* Says whether the values were rounded: as they are stored in a .macko file, or before they were stored there. */
+int matrix_file_lossy(const matrix_file *f);
+
 /* A file that can be opened more than once: path itself or, of a pipe or "-", a copy that goes with the process. */
 typedef struct {
   const char *path;

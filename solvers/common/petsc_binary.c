@@ -95,11 +95,12 @@ static macko_status get_sizes(reader *r, int64_t sizes[4])
 }
 
 /* Refuses a column outside of the matrix, which those who multiply with the arrays would take for a place in memory. */
-static macko_status check_column(reader *r, int64_t col, int64_t ncols, int64_t entry, int64_t row)
+static macko_status check_column(reader *r, int64_t col, int64_t ncols, int64_t row)
 {
   if (col >= 0 && col < ncols) return MACKO_OK;
-  return matrix_file_fail(r->err, MACKO_PARSE, r->path, "column %lld at entry %lld of row %lld is outside 0..%lld",
-                          (long long)col, (long long)entry, (long long)row, (long long)ncols - 1);
+  return matrix_file_fail(r->err, MACKO_PARSE, r->path,
+                          "the entry in row %lld, column %lld, counted from 1, is outside of %lld columns", (long long)row + 1,
+                          (long long)col + (col < INT64_MAX), (long long)ncols);
 }
 
 /* Refuses columns of *csr that are outside of it. */
@@ -107,7 +108,7 @@ static macko_status check_columns(reader *r, const macko_csr *csr)
 {
   macko_status s = MACKO_OK;
   for (int64_t i = 0; i < csr->nrows; i++)
-    for (int64_t p = row_at(csr, i); p < row_at(csr, i + 1) && !s; p++) s = check_column(r, col_at(csr, p), csr->ncols, p, i);
+    for (int64_t p = row_at(csr, i); p < row_at(csr, i + 1) && !s; p++) s = check_column(r, col_at(csr, p), csr->ncols, i);
   return s;
 }
 
@@ -116,8 +117,8 @@ static macko_status check_columns(reader *r, const macko_csr *csr)
 static macko_status check_length(reader *r, int64_t row, int64_t length, int64_t left, int64_t all)
 {
   if (length >= 0 && length <= left) return MACKO_OK;
-  return matrix_file_fail(r->err, MACKO_PARSE, r->path, "row %lld has %lld entries, of %lld in all", (long long)row,
-                          (long long)length, (long long)all);
+  return matrix_file_fail(r->err, MACKO_PARSE, r->path, "row %lld, counted from 1, has %lld entries, of %lld in all",
+                          (long long)row + 1, (long long)length, (long long)all);
 }
 
 /* Refuses rows that have fewer entries together than the head says. */
@@ -230,13 +231,13 @@ static macko_status check_lengths(reader *r, const int64_t sizes[4], int64_t *su
 static macko_status check_stored_columns(reader *r, reader *beside, const int64_t sizes[4], int64_t count)
 {
   indices lengths = {.from = r, .left = sizes[1]}, cols = {.from = beside, .left = count};
-  int64_t length = 0, col = 0, entry = 0;
+  int64_t length = 0, col = 0;
   macko_status s = MACKO_OK;
   for (int64_t i = 0; i < sizes[1] && !s; i++) {
     s = next_index(&lengths, &length);
-    for (int64_t past = entry + length; entry < past && !s; entry++) {
+    for (int64_t left = s ? 0 : length; left > 0 && !s; left--) {
       s = next_index(&cols, &col);
-      if (!s) s = check_column(r, col, sizes[2], entry, i);
+      if (!s) s = check_column(r, col, sizes[2], i);
     }
   }
   return s;

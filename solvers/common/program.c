@@ -3,7 +3,6 @@
 #include "macko.h"
 #include "nearest.h"
 #include "common/output_file.h"
-#include "common/place.h"
 #include "petscmacko.h"
 
 #include <ctype.h>
@@ -40,7 +39,6 @@ static PetscErrorCode PrintSentence(MPI_Comm comm, int line, const char *functio
   if (world_rank && size == 1) sleep(1);
   if (text && *text) snprintf(sentence, sizeof sentence, "%s", text);
   else snprintf(sentence, sizeof sentence, "PETSc error %d", (int)code);
-  place_from_1(sentence, sizeof sentence);
   for (char *c = sentence; *c; c++)
     if (*c == '\n') *c = c[1] ? ' ' : 0;
   /* One call writes it at once: what mpiexec says of an abort may come between two. */
@@ -218,6 +216,7 @@ static PetscErrorCode Run(const Program *program, const char *matrix, int argc, 
   PetscFunctionBegin;
   PetscCall(PetscLogDefaultBegin());
   PetscCall(MatMackoInitializePackage());
+  PetscCall(MatMackoCountFrom(1)); /* as in the files that people look at */
   PetscCall(program->run(matrix, status));
   PetscCall(NameUnusedOptions(program, argc, argv));
   PetscFunctionReturn(PETSC_SUCCESS);

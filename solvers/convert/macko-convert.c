@@ -5,7 +5,6 @@
 #include "common/option.h"
 #include "common/output_file.h"
 #include "common/petsc_binary.h"
-#include "common/place.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -62,17 +61,17 @@ static macko_status write_stream(const request *r, const macko_csr *csr, macko_e
   return bad ? matrix_file_fail(err, MACKO_IO, r->out, "cannot be written: %s", strerror(bad)) : MACKO_OK;
 }
 
-/* Prints what was stored and why, as a line for people. */
-static void tell(const request *r, const macko_matrix *m)
+/* Prints what was stored and why, as a line for people; rounded says that values had been before. */
+static void tell(const request *r, const macko_matrix *m, int rounded)
 {
   macko_info info;
   macko_get_info(m, &info);
   printf("%s: %lld bytes, CSR %lld%s; format %s: %s\n", r->out, (long long)info.bytes, (long long)info.csr_bytes,
-         info.lossy ? "; LOSSY values" : "", macko_format_name(info.format), info.reason);
+         info.lossy || rounded ? "; LOSSY values" : "", macko_format_name(info.format), info.reason);
 }
 
 /* Writes a .macko file. What comes from such a file and was given no options is written on as it is encoded: encoding again could
- * only make it different. */
+ * only make it different. Encoded again, values that were rounded are as lossy as before, which only their origin can say. */
 static macko_status write_container(const request *r, matrix_file *f, macko_error *err)
 {
   macko_matrix *fresh = NULL;
@@ -80,12 +79,13 @@ static macko_status write_container(const request *r, matrix_file *f, macko_erro
   /* macko_encode takes the decoded csr of a .macko file as well. */
   if (!f->matrix || r->asked) s = macko_encode(&f->csr, &r->options, &fresh, err);
   if (s) return s;
+  if (fresh && f->matrix) f->origin.lossy = matrix_file_lossy(f);
   /* Only a matrix that was encoded here is to be destroyed here. */
   const macko_matrix *m = fresh ? fresh : f->matrix;
   (void)output_guard(r->out);
   s = macko_save(r->out, m, &f->origin, err);
   output_release();
-  if (!s) tell(r, m);
+  if (!s) tell(r, m, f->origin.lossy);
   macko_destroy(&fresh);
   return s;
 }
@@ -202,13 +202,11 @@ static int parse(int argc, char **argv, request *r)
   return fprintf(stderr, "macko-convert: --%s is for .macko files; --help tells more\n", r->asked), 2;
 }
 
-/* Prints a sentence of the library in the terms of this program: places count from 1, and an option has two dashes. */
+/* Prints why it failed. Places count from 1, as in the files that people look at. */
 static void refuse(macko_error *err)
 {
-  place_from_1(err->text, sizeof err->text);
-  const char *option = strstr(err->text, "overflow allow");
-  const int before = option ? (int)(option - err->text) : (int)strlen(err->text);
-  fprintf(stderr, "macko-convert: %.*s%s%s\n", before, err->text, option ? "--" : "", err->text + before);
+  macko_error_place(err, err->row, err->col, 1);
+  fprintf(stderr, "macko-convert: %s\n", err->text);
 }
 
 /* Options are checked together before anything is read: some of them do not go with others. */

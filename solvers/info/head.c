@@ -166,6 +166,7 @@ static macko_status read_named(const char *name, file_head *h, macko_error *err)
 {
   unsigned char start[8] = {0};
   macko_info info;
+  macko_origin origin;
   FILE *f = fopen(name, "rb");
   if (!f) return matrix_file_fail(err, MACKO_IO, name, "cannot be opened: %s", strerror(errno));
   errno = 0;
@@ -182,9 +183,11 @@ static macko_status read_named(const char *name, file_head *h, macko_error *err)
   if (binsparse_starts(start, count)) return read_binsparse(name, h, err);
   /* Text is what is left. */
   if (memcmp(start, "\x89MACKO\r\n", sizeof start)) return read_text(name, h, err);
-  macko_status s = macko_load_info(name, &info, NULL, err);
-  if (!s) add_info(h, &info);
-  return s;
+  macko_status s = macko_load_info(name, &info, &origin, err);
+  if (s) return s;
+  info.lossy |= origin.lossy;
+  add_info(h, &info);
+  return MACKO_OK;
 }
 
 /* A pipe is copied whole all the same, because readers open files by their names. */

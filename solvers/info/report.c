@@ -116,7 +116,7 @@ void report_print(FILE *f, const report *r)
   if (!r->file->matrix) return;
   macko_get_info(r->file->matrix, &info);
   fprintf(f, "stored         %s, %lld bytes%s: %s\n", macko_format_name(info.format), (long long)info.bytes,
-          info.lossy ? ", LOSSY values" : "", info.reason);
+          matrix_file_lossy(r->file) ? ", LOSSY values" : "", info.reason);
 }
 
 /* ---- JSON ---- */
@@ -186,7 +186,7 @@ static void put_stored(FILE *f, const matrix_file *file)
   macko_get_info(file->matrix, &info);
   fputs("  \"stored\": {", f);
   put_text(f, "format", macko_format_name(info.format), ", "), put_integer(f, "bytes", info.bytes, ", ");
-  fprintf(f, "\"lossy\": %s, ", info.lossy ? "true" : "false");
+  fprintf(f, "\"lossy\": %s, ", matrix_file_lossy(file) ? "true" : "false");
   put_text(f, "source", file->origin.name, ", "), put_text(f, "hash", file->origin.hash, ", ");
   put_text(f, "reason", info.reason, "},\n");
 }

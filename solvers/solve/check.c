@@ -117,8 +117,8 @@ static void Judge(Report *r, PetscReal norm, PetscReal watched)
 }
 
 /* Where a method met a NaN, as only the residual may tell, or a preconditioner could not be set up, an entry of the matrix may be
-   the cause: the reason says which. */
-static PetscErrorCode NameBadEntry(const Problem *p, Report *r)
+   the cause, or else one of b: the reason says which. */
+static PetscErrorCode NameBadEntry(const Problem *p, Vec b, Report *r)
 {
   size_t length;
   char words[128];
@@ -130,6 +130,7 @@ static PetscErrorCode NameBadEntry(const Problem *p, Report *r)
   }
   if (r->reason != KSP_DIVERGED_NANORINF && r->reason != KSP_DIVERGED_PC_FAILED) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ProblemFindBad(p, words, sizeof words));
+  if (!words[0]) PetscCall(VectorFindBad(b, "the right-hand side", words, sizeof words));
   length = strlen(r->reason_words);
   if (words[0]) snprintf(r->reason_words + length, sizeof r->reason_words - length, "; %s", words);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -146,7 +147,7 @@ PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
   PetscCall(MultiplyPlainly(p, x, residual));
   PetscCall(VecAYPX(residual, -1, b));
   PetscCall(Relative(residual, b, &r->residual));
-  PetscCall(NameBadEntry(p, r));
+  PetscCall(NameBadEntry(p, b, r));
   if (r->least_squares) PetscCall(CheckNormalEquations(p->A, b, residual, r, &watched));
   PetscCall(VecNorm(b, NORM_2, &norm));
   Judge(r, norm, watched);

@@ -139,6 +139,27 @@ static PetscErrorCode Collect(KSP ksp, Report *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's LSQR divides by ||A'b|| before it looks at it. Where that is 0 no x leaves less of b than x = 0, which then is the
+   solution, and CGLS ends with it. */
+static PetscErrorCode SolveWithoutMethod(const Problem *p, Vec b, Vec x, Report *r)
+{
+  Vec right;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  if (!r->least_squares || (r->reason != KSP_DIVERGED_NANORINF && r->reason != KSP_DIVERGED_BREAKDOWN))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDuplicate(x, &right));
+  PetscCall(MatMultTranspose(p->A, b, right));
+  PetscCall(VecNorm(right, NORM_2, &norm));
+  PetscCall(VecDestroy(&right));
+  if (norm != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecSet(x, 0));
+  r->reason = KSP_CONVERGED_ATOL;
+  snprintf(r->reason_words, sizeof r->reason_words, "A'b is 0, so that x = 0 is the solution (CONVERGED_ATOL)");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Encodes, sets up and solves, and notes the seconds of each, of the slowest rank. Encoding comes first, so that no part of it is
    in the time of another; KSPSetUpOnBlocks does what block preconditioners would put off to the solve. */
 static PetscErrorCode Solve(const Problem *p, Vec b, Vec x, Report *r)
@@ -163,6 +184,7 @@ static PetscErrorCode Solve(const Problem *p, Vec b, Vec x, Report *r)
   PetscCallMPI(MPI_Allreduce(mine, slowest, 4, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
   r->encode = slowest[0], r->setup = slowest[1], r->solve = slowest[2], r->products = slowest[3];
   PetscCall(Collect(ksp, r));
+  PetscCall(SolveWithoutMethod(p, b, x, r));
   PetscCall(StorageCollect(p, &r->storage));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -172,13 +172,14 @@ START_TEST(the_origin_and_info_come_back)
 {
   macko_csr a = test_golden_csr();
   macko_matrix *m = test_encode(&a, &test_encodings[1]);
-  macko_origin origin = {.name = "a \"b\"\n\xff.mtx", .hash = "crc32:12345678"}, back;
+  macko_origin origin = {.name = "a \"b\"\n\xff.mtx", .hash = "crc32:12345678", .lossy = _i}, back;
   macko_info info, head;
   macko_error err = {0};
   test_file f = test_save(m, &origin);
   macko_matrix *read = load(f.name, &back);
   ck_assert_str_eq(back.name, "a \"b\"\n?.mtx");
   ck_assert_str_eq(back.hash, origin.hash);
+  ck_assert_int_eq(back.lossy, _i);
   macko_get_info(m, &info);
   ck_assert_msg(!macko_load_info(f.name, &head, &back, &err), "%s", err.text);
   info.reason = NULL;
@@ -251,7 +252,7 @@ static const char *folder_to_write;
 
 START_TEST(write_golden_file)
 {
-  static const macko_origin origin = {"matrix.mtx", "none"};
+  static const macko_origin origin = {"matrix.mtx", "none", 0};
   char path[600];
   macko_error err = {0};
   macko_csr a = test_golden_csr();
@@ -274,7 +275,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, every_option_comes_back, 0, 8);
     tcase_add_loop_test(t, golden_files_are_read, 0, TEST_ENCODINGS);
     tcase_add_test(t, the_head_says_what_is_symmetric);
-    tcase_add_test(t, the_origin_and_info_come_back);
+    tcase_add_loop_test(t, the_origin_and_info_come_back, 0, 2);
     add_damage_tests(t);
     tcase_add_test(t, a_pipe_is_read);
   } else tcase_add_test(t, a_build_without_the_libraries_says_so);

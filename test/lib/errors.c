@@ -155,6 +155,35 @@ static void check_wide(const macko_csr *c, const macko_matrix *m, const char *fo
   munmap(x, (size_t)c->ncols * sizeof(double));
 }
 
+/* The place in a sentence is there as numbers too, and another may be named instead; a sentence without one stays. */
+START_TEST(places_can_be_named_anew)
+{
+  macko_csr a = identity();
+  double large = 1e6;
+  macko_options o;
+  macko_error err;
+  macko_matrix *m = NULL;
+  a.values = &large, a.nrows = 1;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_CSR, o.values = MACKO_VALUES_F16;
+  ck_assert_int_eq(macko_encode(&a, &o, &m, &err), MACKO_UNSUPPORTED);
+  ck_assert_msg(!strncmp(err.text, "row 0, column 0, counted from 0: 1000000 is beyond ", 51), "%s", err.text);
+  ck_assert(err.place == 33 && err.row == 0 && err.col == 0);
+  macko_error_place(&err, 9, 12345678901, 1);
+  ck_assert_msg(!strncmp(err.text, "row 10, column 12345678902, counted from 1: 1000000 is beyond ", 62), "%s", err.text);
+  ck_assert(err.place == 44 && err.row == 9 && err.col == 12345678901);
+  macko_error_place(&err, 9, -1, 0);
+  ck_assert_msg(!strncmp(err.text, "row 9, counted from 0: 1000000 is beyond ", 41), "%s", err.text);
+  ck_assert(err.place == 23 && err.row == 9 && err.col == -1);
+  a.nrows = -1;
+  ck_assert(macko_encode(&a, &o, &m, &err) && !err.place);
+  macko_error before = err;
+  macko_error_place(&err, 9, 9, 0);
+  macko_error_place(NULL, 9, 9, 0);
+  ck_assert_str_eq(err.text, before.text);
+}
+END_TEST
+
 /* A format that cannot hold the matrix is none of the caller's business where another one can. */
 START_TEST(success_leaves_no_sentence)
 {
@@ -208,6 +237,7 @@ int main(void)
   tcase_add_test(t, bad_matrices_are_named);
   tcase_add_test(t, a_start_that_falls_is_named);
   tcase_add_test(t, bad_products_change_nothing);
+  tcase_add_test(t, places_can_be_named_anew);
   tcase_add_test(t, success_leaves_no_sentence);
   tcase_add_loop_test(t, wide_columns_are_held_or_refused, 0, 7);
   suite_add_tcase(suite, t);

@@ -347,6 +347,7 @@ START_TEST(overflow_is_refused_by_name)
     values[4] = types[t].largest;
     ck_assert_int_eq(macko_encode(&a, &o, &fresh, &err), MACKO_UNSUPPORTED);
     ck_assert_msg(strstr(err.text, types[t].beyond) && strstr(err.text, "row 3, column 3, counted from 1: "), "%s", err.text);
+    ck_assert_msg(err.row == 2 && err.col == 2, "%lld, %lld", (long long)err.row, (long long)err.col);
     ck_assert_int_eq(macko_predict(&a, &o, &info, &err), MACKO_UNSUPPORTED);
     ck_assert_int_eq(macko_refresh(m, &a, &err), MACKO_UNSUPPORTED);
     ck_assert_msg(strstr(err.text, types[t].beyond), "%s", err.text);

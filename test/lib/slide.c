@@ -150,8 +150,9 @@ START_TEST(what_no_pattern_covers_is_beside_or_refused)
   macko_options_init(&o);
   o.format = MACKO_FORMAT_SLIDE, o.variant = MACKO_VARIANT_STRICT;
   ck_assert_int_eq(macko_encode(&t.csr, &o, &m, &err), MACKO_UNSUPPORTED);
-  ck_assert_str_eq(err.text, "variant strict: row 1 has 15 entries in block 2 of 16 columns, both counted from 0, and no pattern has "
-                             "more than 14");
+  ck_assert_str_eq(err.text, "row 1, column 32, counted from 0: 15 entries in the block of 16 columns that begins there; with "
+                             "variant strict a block has at most 14");
+  ck_assert(err.row == 1 && err.col == 32);
   ck_assert_ptr_null(m);
   o.variant = MACKO_VARIANT_AUTO;
   ck_assert(!macko_encode(&t.csr, &o, &m, &err) && !macko_validate(m, &err));

@@ -128,6 +128,41 @@ START_TEST(options_that_cannot_be)
 }
 END_TEST
 
+/* Encodes, with values f16, a matrix of the type that has 1 on its diagonal and 1e6 in its last row and second column. */
+static PetscErrorCode encoded_with_large(const char *type)
+{
+  Mat      P, A = NULL;
+  PetscInt first, past;
+
+  PetscFunctionBegin;
+  PetscCall(clear_options());
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS, 2, NULL, 1, NULL, &P));
+  PetscCall(MatGetOwnershipRange(P, &first, &past));
+  for (PetscInt i = first; i < past; i++) PetscCall(MatSetValue(P, i, i, 1, INSERT_VALUES));
+  if (past == ROWS) PetscCall(MatSetValue(P, ROWS - 1, 1, 1e6, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_macko_values", "f16"));
+  PetscErrorCode error = MatConvert(P, type, MAT_INITIAL_MATRIX, &A);
+  if (!error) error = MatMackoEncode(A);
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscCall(clear_options());
+  PetscFunctionReturn(error);
+}
+
+/* PETSc counts from 0, and so do sentences, unless the program says otherwise. */
+START_TEST(places_count_from_0_or_1)
+{
+  const char *type = _i ? MATMACKO : MATAIJMACKO;
+  REFUSED(encoded_with_large(type), PETSC_ERR_SUP, "row 60, column 1, counted from 0: 1000000 is beyond the range of f16");
+  OK(MatMackoCountFrom(1));
+  REFUSED(encoded_with_large(type), PETSC_ERR_SUP, "row 61, column 2, counted from 1: 1000000 is beyond the range of f16");
+  REFUSED(MatMackoCountFrom(2), PETSC_ERR_ARG_OUTOFRANGE, "0 or 1, not 2");
+  OK(MatMackoCountFrom(0));
+}
+END_TEST
+
 /* With a GPU test/petsc/gpu.mpi looks at what the option does. */
 START_TEST(no_gpu)
 {
@@ -211,6 +246,7 @@ void add_refusal_tests(TCase *t)
   tcase_add_test(t, refusals);
   tcase_add_test(t, diagonal_block_of_one_rank);
   tcase_add_test(t, options_that_cannot_be);
+  tcase_add_loop_test(t, places_count_from_0_or_1, 0, 2);
   tcase_add_test(t, no_gpu);
   tcase_add_test(t, set_up_is_missed);
 }

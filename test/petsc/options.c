@@ -211,6 +211,19 @@ START_TEST(what_needs_a_gpu_is_refused_without)
 }
 END_TEST
 
+/* The type below keeps rows, columns and values on the GPU, if it is aijcusparse. Without a GPU nothing is kept anyway. */
+START_TEST(aij_keeps_nothing_on_the_gpu)
+{
+  int gpu;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aij"));
+  OK(made_with(MATAIJMACKO, "-mat_macko_keep_csr", "no", &gpu));
+  PetscErrorCode code = made_with(MATAIJMACKO, "-mat_macko_keep_csr", "yes", &gpu);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
+  ASSERT_ALL(code == PETSC_ERR_SUP && strstr(message, "-mat_macko_keep_csr yes: "), "error %d: %s", (int)code, message);
+  ASSERT_ALL(!gpu || strstr(message, "the type below is aij"), "%s", message);
+}
+END_TEST
+
 static Suite *options_suite(void)
 {
   Suite *s = suite_create("the options of the PETSc matrix type");
@@ -218,6 +231,7 @@ static Suite *options_suite(void)
   tcase_add_loop_test(t, every_choice_is_honoured_or_refused, 0, OPTIONS);
   tcase_add_loop_test(t, nodes_without_ranks_are_refused, 0, 2);
   tcase_add_loop_test(t, what_needs_a_gpu_is_refused_without, 0, 2);
+  tcase_add_test(t, aij_keeps_nothing_on_the_gpu);
   suite_add_tcase(s, t);
   return s;
 }

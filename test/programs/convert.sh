@@ -28,15 +28,33 @@ grep -v % a.mtx | sort | cmp - want || fail "Matrix Market to Matrix Market"
 
 run a.mtx a.macko --format macko --layout slice
 grep -q 'layout slice' text || fail "it does not say what it stored: $(cat text)"
-# A value that is too large is named by its place in the file, and what allows it as this program has it.
+# A value that is too large is named by its place in the file, and with the option that allows it.
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 0.1\n2 3 1e6\n' >large.mtx
-refused 1 "row 2, column 3, counted from 1: 1000000 is beyond the range of f16 and would become infinite; --overflow allow takes that" \
+refused 1 "row 2, column 3, counted from 1: 1000000 is beyond the range of f16 and becomes infinite only with option overflow set to \
+allow" \
   large.mtx large.macko --values f16
 run large.mtx large.macko --values f16 --overflow allow
+# The same of a block that has too much for variant strict.
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n3 50 32"; for (j = 17; j < 49; j++) print 2, j, j }' >full.mtx
+refused 1 "row 2, column 17, counted from 1: 16 entries in the block" full.mtx full.macko --format slide --variant strict
 # Rounding is named where it changes a value.
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0.1\n2 2 0.3\n' >tenth.mtx
 run tenth.mtx tenth.macko --values bf16
 grep -q '; LOSSY values;' text || fail "a loss is not named: $(cat text)"
+# Encoded anew it is none the better: files, and files made of them, say so.
+info=${convert%convert}info
+run tenth.macko again.macko --format csr
+grep -q '; LOSSY values;' text || fail "a loss is forgotten: $(cat text)"
+run again.macko once-more.macko --values dict
+grep -q '; LOSSY values;' text || fail "a loss is forgotten in the second file: $(cat text)"
+run again.macko copy.macko
+grep -q '; LOSSY values;' text || fail "a loss is forgotten in a copy: $(cat text)"
+for file in tenth again once-more copy; do
+  for how in "" --dry-run; do
+    "$info" $file.macko $how | grep -q ', LOSSY values' || fail "macko-info $how forgets the loss of $file.macko"
+    "$info" $file.macko $how --json | grep -q '"lossy": true' || fail "macko-info $how --json forgets the loss of $file.macko"
+  done
+done
 run tenth.mtx tenth.macko
 grep -q LOSSY text && fail "a loss is named where there is none: $(cat text)"
 if grep -q '^#define HAVE_LIBARCHIVE' "$OLDPWD/config.h"; then kinds="a.npz"; else kinds=; echo "no .npz: no libarchive"; fi

@@ -202,11 +202,22 @@ damage = ("right", 16 + 12 + 8, 4), ("left", 16 + 12, -1), ("row", 16 + 4, -1), 
 for name, at, number in damage:
     open(f"{sys.argv[2]}/{name}.bin", "wb").write(whole[:at] + struct.pack(">i", number) + whole[at + 4:])
 END
-for words in "right.bin: column 4 at entry 2 of row 2 is outside 0..3" "left.bin: column -1 at entry 0 of row 0" \
-  "row.bin: row 1 has -1 entries" "head.bin: cut short" "class.bin: a PETSc binary vector"; do
+for words in "right.bin: the entry in row 3, column 5, counted from 1, is outside of 4 columns" \
+  "left.bin: the entry in row 1, column 0, counted from 1" "row.bin: row 2, counted from 1, has -1 entries" \
+  "head.bin: cut short" "class.bin: a PETSc binary vector"; do
   expect 1 $bench --device cpu --repeat 1 --encodings csr "$dir/${words%%:*}"
   grep -q "$words" "$dir/text" && [ "$(grep -c "macko-bench: " "$dir/text")" = 1 ] || fail "not said: $words"
 done
+# What has none of the encodings that were asked for is no success; what has one is, and others are named.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 1e6\n3 3 1\n' >"$dir/large.mtx"
+for encodings in csr.f16 csr.f16,row.f16; do
+  expect 1 $bench --device cpu --repeat 1 --encodings $encodings "$dir/large.mtx" 27-point:4
+  grep -q "large.mtx: csr.f16 left out: row 2, column 2, counted from 1: 1000000 is beyond" "$dir/text" || fail "an overflow is not named"
+  [ "$(grep "^macko-bench: " "$dir/text")" = "macko-bench: $dir/large.mtx: nothing was measured of encodings $encodings" ] ||
+    fail "no encoding was measured, and that is not said: $(cat "$dir/text")"
+done
+expect 0 $bench --device cpu --repeat 1 --encodings csr.f16,csr "$dir/large.mtx"
+expect 0 $bench --device cpu --repeat 1 --encodings "" "$dir/large.mtx"
 expect 2 $bench --repeet 3 27-point:4
 grep -q "^macko-bench: the option --repeet is unknown; the nearest is --repeat; --help tells more$" "$dir/text" || fail "the nearest option"
 expect 2 $bench --m . 27-point:4

@@ -104,9 +104,11 @@ expect 0 $solve "$dir/tenth.mtx" -mat_macko_values bf16 -json "$dir/lossy.json" 
 grep -q "LOSSY values" "$dir/text" && [ "$(json "$dir/lossy.json" lossy)" = true ] || fail "a loss is not named"
 if grep -q '^#define HAVE_JANSSON' config.h; then
   expect 0 solvers/macko-convert "$dir/tenth.mtx" "$dir/tenth.macko" --values bf16
+  expect 0 solvers/macko-convert "$dir/tenth.macko" "$dir/again.macko" --format csr
   for ranks in 1 2; do
     for type in aijmacko aij macko; do
-      expect 0 ${MPIEXEC:-mpiexec} -n $ranks $solve "$dir/tenth.macko" -mat_type $type -json "$dir/lossy.json"
+      [ $type = aij ] && file=again || file=tenth
+      expect 0 ${MPIEXEC:-mpiexec} -n $ranks $solve "$dir/$file.macko" -mat_type $type -json "$dir/lossy.json"
       grep -q "^storage .*LOSSY values" "$dir/text" && [ "$(json "$dir/lossy.json" lossy)" = true ] ||
         fail "the loss of a file as $type on $ranks ranks is not named"
     done

@@ -68,7 +68,7 @@ awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n9 9 11"; for 
 for type in aijmacko macko; do
   refused 1 "rank 1: row 3, column 3, counted from 1: 1000000 is beyond" ${MPIEXEC:-mpiexec} -n 2 $solve "$dir/large.mtx" -mat_type $type -mat_macko_values f16
   refused 1 "rank 2: row 8, column 2, counted from 1: 1000000 is beyond" $mpi $solve "$dir/below.mtx" -mat_type $type -mat_macko_values f16
-  refused 1 "become infinite; -mat_macko_overflow allow takes that" $solve "$dir/large.mtx" -mat_type $type -mat_macko_values f16
+  refused 1 " becomes infinite only with option overflow set to allow" $solve "$dir/large.mtx" -mat_type $type -mat_macko_values f16
 done
 
 # Sizes that cannot be solved.
@@ -123,15 +123,15 @@ refused 1 "-5 x 40" $solve "$dir/negative.bin"
 refused 1 "a dense matrix" $solve "$dir/dense.bin"
 for type in aijmacko aij macko baij; do
   for on in "" "$mpi"; do
-    refused 1 "far.bin: column 2000000" $on $solve "$dir/far.bin" -mat_type $type
-    refused 1 "left.bin: column -5" $on $solve "$dir/left.bin" -mat_type $type
-    refused 1 "below.bin: row 1 has -1 entries, of 118 in all" $on $solve "$dir/below.bin" -mat_type $type
-    refused 1 "more.bin: row 39 has 3 entries, of 118 in all" $on $solve "$dir/more.bin" -mat_type $type
+    refused 1 "far.bin: the entry in row 2, column 2000001" $on $solve "$dir/far.bin" -mat_type $type
+    refused 1 "left.bin: the entry in row 2, column -4" $on $solve "$dir/left.bin" -mat_type $type
+    refused 1 "below.bin: row 2, counted from 1, has -1 entries, of 118 in all" $on $solve "$dir/below.bin" -mat_type $type
+    refused 1 "more.bin: row 40, counted from 1, has 3 entries, of 118 in all" $on $solve "$dir/more.bin" -mat_type $type
     refused 1 "fewer.bin: its rows have 117 entries, not 118" $on $solve "$dir/fewer.bin" -mat_type $type
   done
 done
-refused 1 "far.bin: column 2000000 at entry 3 of row 1 is outside 0..39" $solve "$dir/far.bin"
-refused 1 ": column -5 at entry 3 of row 1" $solve <(cat "$dir/left.bin")
+refused 1 "far.bin: the entry in row 2, column 2000001, counted from 1, is outside of 40 columns" $solve "$dir/far.bin"
+refused 1 ": the entry in row 2, column -4, counted from 1" $solve <(cat "$dir/left.bin")
 refused 1 "cut short" $solve "$T" -rhs "$dir/b.cut.bin"
 refused 1 "a right-hand side of 40 x 1 is needed, the file holds 41 x 1" $mpi $solve "$T" -rhs "$dir/b.long.bin"
 refused 1 "b.bin" $solve "$dir/b.bin"
@@ -178,6 +178,20 @@ $solve "$dir/turn.mtx" -ksp_type gmres -ksp_pc_side right -pc_type none >"$dir/t
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 4\n1 2 -1\n2 1 -1\n2 2 4\n' >"$dir/easy.mtx"
 awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n40 40 40"; for (i = 1; i <= 40; i++) print i, i % 40 + 1, 1 }' >"$dir/shift.mtx"
 awk 'BEGIN { print "%%MatrixMarket matrix array real general\n40 1"; for (i = 1; i <= 40; i++) print sin(i * i) }' >"$dir/b40.mtx"
+# Where A'b is 0 so is the solution, and PETSc's LSQR divides by it.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 2 2\n1 1 1\n2 2 1\n' >"$dir/flat.mtx"
+printf '%%%%MatrixMarket matrix array real general\n3 1\n0\n0\n2\n' >"$dir/upright.mtx"
+printf '%%%%MatrixMarket matrix array real general\n2 1\n0\n0\n' >"$dir/zeros.mtx"
+for on in "" "$mpi"; do
+  for type in aijmacko macko aij; do
+    for arguments in "-ksp_type lsqr" "-ksp_type lsqr -ksp_max_it 0" "-ksp_type cgls"; do
+      $on $solve "$dir/flat.mtx" -rhs "$dir/upright.mtx" -mat_type $type $arguments -solution "$dir/x.mtx" >"$dir/text" 2>&1 ||
+        fail "A'b = 0 with $arguments, $type: $on"
+      cmp "$dir/x.mtx" "$dir/zeros.mtx" || fail "x is not 0 where A'b is, with $arguments, $type: $on"
+      grep -q '^result *converged after 0 iterations: .* (CONVERGED_ATOL)' "$dir/text" || fail "the reason where A'b = 0"
+    done
+  done
+done
 untested() { # ARGUMENTS...: not converged, and the warning says why
   $solve "$@" -json "$dir/its.json" >"$dir/text" 2>&1
   [ $? = 2 ] || fail "converged without a test: $*"
@@ -201,6 +215,17 @@ for on in "" "$mpi"; do
     $on $solve "$dir/nan.mtx" $arguments >"$dir/text" 2>&1
     [ $? = 2 ] && grep -q "^result .*NaN.*; the entry in row 1, column 1, counted from 1, is NaN$" "$dir/text" ||
       fail "no place of the NaN: $on $arguments"
+  done
+done
+# So is one in the right-hand side: in its file, and of A times ones, where a sum is infinite though no entry is.
+printf '%%%%MatrixMarket matrix array real general\n4 1\n1\n2\n3\n-inf\n' >"$dir/b.inf4.mtx"
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 1 1e308\n2 2 1e308\n' >"$dir/sum.mtx"
+printf '%%%%MatrixMarket matrix coordinate real general\n4 4 4\n1 1 1\n2 2 1\n3 3 1\n4 4 1\n' >"$dir/eye4.mtx"
+for on in "" "$mpi"; do
+  for arguments in "$dir/eye4.mtx -rhs $dir/b.inf4.mtx" "$dir/eye4.mtx -rhs $dir/b.inf4.mtx -mat_type macko" "$dir/sum.mtx"; do
+    $on $solve $arguments >"$dir/text" 2>&1
+    [ $? = 2 ] && grep -q "^result .*NaN.*; row [24] of the right-hand side, counted from 1, is infinite$" "$dir/text" ||
+      fail "no place in the right-hand side: $on $arguments"
   done
 done
 # A method that looks at no residual has not converged either; nor has any for a right-hand side that is no number.
