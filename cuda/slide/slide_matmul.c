@@ -59,7 +59,7 @@ static macko_status check_options(const macko_matmul_options *o, macko_error *er
  * there; the dense one waits until something is planned. */
 static macko_status open_forms(macko_matmul *m, cudaStream_t stream, macko_error *err)
 {
-  macko_error why = {MACKO_OK, ""};
+  macko_error why = {0};
   macko_status s = MACKO_OK;
   switch (m->options.path) {
   case MACKO_MATMUL_KERNEL: snprintf(m->reason, sizeof m->reason, "as asked for"); return MACKO_OK;
@@ -149,7 +149,7 @@ static macko_status find_forms(macko_matmul *m, int64_t n, int64_t algorithm, cu
                                int *count, char *why_not, macko_error *err)
 {
   const macko_matmul_path path = form_of(m, algorithm);
-  macko_error why = {MACKO_OK, ""};
+  macko_error why = {0};
   macko_status s = MACKO_OK;
   if (path == MACKO_MATMUL_TENSOR || (path == MACKO_MATMUL_AUTO && m->sparse))
     s = add_form(m, MACKO_MATMUL_TENSOR, n, algorithm, stream, forms, count, &why);

@@ -472,6 +472,24 @@ def markov(scale):
     return with_random_values(sp.coo_matrix((np.ones(len(i)), (i, j)), shape=(n, n)).tocsr())
 
 
+@kind
+def p2_plane_strain(scale):
+    """Two unknowns a node of triangles of the second order."""
+    return with_random_values(blocks_of(second_order(int(70000 * scale), 2)[0], 2))
+
+
+@kind
+def p2_flow(scale):
+    """Four unknowns a node of tetrahedra of the second order."""
+    return with_random_values(blocks_of(second_order(int(10000 * scale), 3)[0], 4))
+
+
+@kind
+def p2_coarse(scale):
+    """Three unknowns a node of few tetrahedra of the second order."""
+    return with_random_values(blocks_of(second_order(int(3000 * scale), 3)[0], 3))
+
+
 os.makedirs(sys.argv[1], exist_ok=True)
 for name in sys.argv[3:] or kinds:
     if name not in kinds: sys.exit("kinds.py: no kind '%s'; there are %s" % (name, ", ".join(kinds)))
