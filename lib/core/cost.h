@@ -110,6 +110,8 @@ typedef struct {
   double eccsr_masked; /* more for an entry of a slice with masks */
   double eccsr_empty;  /* slot of such a slice that no entry fills */
   double eccsr_rare;   /* more for an entry stored as a type that has no fast loops */
+  double eccsr_narrow; /* more for an entry, for each byte that its value is narrower than the matrix's, where runs are of one
+                        * column; half of it where they are of two, or of several widths */
   double eccsr_single; /* share of the time of all these, but for the waits, that an f32 matrix takes */
   double eccsr_wide_single; /* the same where runs are of one width */
   double eccsr_hidden; /* `hidden` of its plans without masks (macko_plan in format.h) */

@@ -109,7 +109,7 @@ const macko_cost macko_h200_cost = {
   .dtans_equal_row = 0.003, .dtans_step = 157, .dtans_least = 0.0028,
   .eccsr_run = 0.00052, .eccsr_slice = 0.45, .eccsr_masked_run = 0.0011, .eccsr_masked_block = 0.022, .eccsr_longest = 105,
   .eccsr_longest_column = 13, .eccsr_shared = 650, .eccsr_waves = 1270, .eccsr_masked = 0.00051, .eccsr_masked_longest = 63,
-  .eccsr_masked_column = 60.6, .eccsr_empty = 0.00095, .eccsr_rare = 0.0045, .eccsr_hidden = 0.18,
+  .eccsr_masked_column = 60.6, .eccsr_empty = 0.00095, .eccsr_rare = 0.0045, .eccsr_narrow = 0.00026, .eccsr_hidden = 0.18,
   .eccsr_single = 1, .eccsr_slot = 0.00028,
   .slide_slot = 0.0002, .worth = 1};
 

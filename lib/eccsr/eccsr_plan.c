@@ -41,18 +41,26 @@ static int is_fast(const macko_options *options, macko_type stored, macko_type v
   return options->target == MACKO_TARGET_GPU ? macko_eccsr_has_widths(stored, vector) : stored == MACKO_F64 || stored == MACKO_F32;
 }
 
+/* Gives what an entry stored as that type takes besides its bytes. Loads of x, not values, are what short runs wait for, so that
+ * narrow values gain little there. */
+static double value_work(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c, const macko_codec *codec)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  const macko_type type = codec->stored_type;
+  const int width = macko_eccsr_width(c), saved = macko_type_bytes(a->value_type) - macko_type_bytes(type);
+  const double waits = width == 1 ? 1 : width <= 2 ? 0.5 : 0, rare = is_fast(options, type, a->value_type) ? 0 : cost->eccsr_rare;
+  return macko_codec_cost(cost, type, codec->table) + rare + waits * cost->eccsr_narrow * saved;
+}
+
 /* Adds what a value stream by that codec takes to *plan, or takes it away (sign -1), as macko_choose_codec tries one codec after
  * the other. */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
-  const macko_cost *cost = macko_cost_of(options);
-  const macko_type type = codec->stored_type;
-  int64_t size = macko_type_bytes(type), slots = macko_eccsr_slots(f->nnz);
-  int64_t bytes = slots * size + codec->table * macko_type_bytes(f->csr->value_type);
-  const double rare = is_fast(options, type, f->csr->value_type) ? 0 : cost->eccsr_rare;
-  plan->bytes += sign * bytes;
-  plan->work += sign * (double)slots * (macko_codec_cost(cost, type, codec->table) + rare);
-  set_time(options, f->csr, &macko_eccsr_params_of(plan)->of.counts, plan);
+  const macko_eccsr_counts *c = &macko_eccsr_params_of(plan)->of.counts;
+  const int64_t size = macko_type_bytes(codec->stored_type), slots = macko_eccsr_slots(f->nnz);
+  plan->bytes += sign * (slots * size + codec->table * macko_type_bytes(f->csr->value_type));
+  plan->work += sign * (double)slots * value_work(options, f->csr, c, codec);
+  set_time(options, f->csr, c, plan);
 }
 
 /* Returns the columns of a run in the mean. */
@@ -223,8 +231,11 @@ static macko_type type_as_in(const macko_facts *f, const macko_options *options,
 static double estimated_time(const macko_facts *f, const macko_options *options, const macko_eccsr_counts *counts,
                              const macko_eccsr_work *work, macko_type stored)
 {
+  const macko_codec codec = {MACKO_VALUES_RAW, stored, 0, 0};
+  const double of_values = (double)f->nnz * value_work(options, f->csr, counts, &codec);
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + f->nnz * macko_type_bytes(stored),
-                     .work = pattern_work(options, f->csr, counts, work), .waits = wait_for_lines(f, options, work)};
+                     .work = pattern_work(options, f->csr, counts, work) + of_values,
+                     .waits = wait_for_lines(f, options, work)};
   set_time(options, f->csr, counts, &plan);
   return plan.time;
 }
