@@ -117,6 +117,11 @@ macko_status macko_device_diagonal_from(const macko_device_matrix *device, int64
 macko_status macko_device_diagonal_csr(const macko_csr *csr, int64_t first_col, double *diagonal, struct CUstream_st *stream,
                                        macko_error *err);
 
+/* Sets *rows to how many rows of a csr have entries, whose arrays are in the current GPU's memory, of any types and base that
+ * macko_device_encode takes; columns and values are not read and may be NULL. It waits for the stream. Errors: INVALID_ARGUMENT,
+ * INVALID_MATRIX (a negative size), OUT_OF_MEMORY, DEVICE; *rows is 0 then. */
+macko_status macko_device_nonempty_rows(const macko_csr *csr, int64_t *rows, struct CUstream_st *stream, macko_error *err);
+
 /* Copies entries of a vector by their numbers: to[i] = x[indices[i]] for i < n, of any type of 2, 4 or 8 bytes, which is what a
  * rank of a distributed matrix sends of its vector. x and indices are in device memory; to may also be pinned host memory,
  * which saves the copy. Queued like a multiply. The indices are not checked. Errors: INVALID_ARGUMENT, DEVICE. */

@@ -377,6 +377,21 @@ PetscErrorCode MackoDeviceRowsDiagonal(const MackoRows *rows, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoDeviceNonemptyRows(const MackoRows *rows, PetscInt *count)
+{
+  cudaStream_t stream;
+  macko_status status;
+  macko_error  err;
+  int64_t      found;
+
+  PetscFunctionBegin;
+  PetscCall(MackoStream(&stream));
+  status = macko_device_nonempty_rows(&rows->csr, &found, stream, &err);
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  *count = (PetscInt)found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The transpose is counted in; staged vectors are not. */
 PetscInt64 MackoDeviceBytes(const Mat_Macko *m)
 {

@@ -240,9 +240,8 @@ PETSC_INTERN void MackoSetOptions(Mat_Macko *m, const macko_options *options);
 /* Facts of the compressed form, wherever it is; PETSC_FALSE where there is none. */
 PETSC_INTERN PetscBool MackoInfo(const Mat_Macko *m, macko_info *info);
 
-/* Counts the rows of A that have entries, once for each change of A, or those of n rows that begin where ia says. */
-PETSC_INTERN PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count);
-PETSC_INTERN PetscInt       MackoNonemptyRows(PetscInt n, const PetscInt *ia);
+/* Counts n rows that begin where ia says and have entries. */
+PETSC_INTERN PetscInt MackoNonemptyRows(PetscInt n, const PetscInt *ia);
 
 /* The counters by which a change of A is noticed: of its entries, and of its pattern. */
 PETSC_INTERN PetscErrorCode MackoCurrentState(Mat A, PetscObjectState *state, PetscObjectState *nonzerostate);
@@ -412,6 +411,9 @@ PETSC_INTERN PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, M
 PETSC_INTERN PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done);
 /* The diagonal of rows in GPU memory, into a vector there. */
 PETSC_INTERN PetscErrorCode MackoDeviceRowsDiagonal(const MackoRows *rows, Vec v);
+
+/* Counts the rows that have entries, of rows in GPU memory. */
+PETSC_INTERN PetscErrorCode MackoDeviceNonemptyRows(const MackoRows *rows, PetscInt *count);
 PETSC_INTERN PetscInt64     MackoDeviceBytes(const Mat_Macko *m);
 PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
 

@@ -172,8 +172,9 @@ PetscInt MackoNonemptyRows(PetscInt n, const PetscInt *ia)
 }
 
 /* Solvers ask several times of the same matrix, which may have millions of rows, so the count is kept until the matrix changes.
-   AIJ counts operations by it. */
-PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count)
+   AIJ counts operations by it. Rows that are in GPU memory are counted there: reading the host's takes as long as half of what
+   encoding does. */
+static PetscErrorCode CountNonemptyRows(Mat A, const MackoRows *rows, PetscInt *count)
 {
   Mat_Macko       *m;
   const PetscInt  *ia, *ja;
@@ -185,9 +186,12 @@ PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count)
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoCurrentState(A, &state, &nonzerostate));
   if (m->rows.of != A || m->rows.data != A->data || m->rows.state != state || m->rows.nonzerostate != nonzerostate) {
-    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
-    m->rows.nonempty = MackoNonemptyRows(n, ia);
-    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+    if (rows->device) PetscCall(MackoDeviceNonemptyRows(rows, &m->rows.nonempty));
+    else {
+      PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+      m->rows.nonempty = MackoNonemptyRows(n, ia);
+      PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+    }
     m->rows.of = A, m->rows.data = A->data, m->rows.state = state, m->rows.nonzerostate = nonzerostate;
   }
   *count = m->rows.nonempty;
@@ -218,7 +222,6 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   /* The pattern is taken for the encoded one where its state says so; the refresh then proves it. */
   refresh = (PetscBool)((m->compressed || MackoDeviceCurrent(m)) && MackoOwns(m, A) && m->nonzerostate == nonzerostate &&
                         m->ncols == A->cmap->n);
-  if (!refresh) PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
   /* Rows in GPU memory come first; the second time round, where that lacks the room, rows are on the host. */
   for (PetscBool there = device; !done && !*status; there = PETSC_FALSE) {
     PetscCall(MackoOpenRows(A, there, &rows));
@@ -227,8 +230,8 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
     if (*status == MACKO_INVALID_MATRIX) {
       *status = MACKO_OK, refresh = PETSC_FALSE;
       nonzerostate = ++A->nonzerostate; /* AIJCUSPARSE, too, then copies columns again, and not values alone */
-      PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
     }
+    if (!refresh) PetscCall(CountNonemptyRows(A, &rows, &m->nonempty_rows));
     if (!refresh) PetscCall(Encode(m, &rows, device, &done, status, err));
     PetscCall(MackoCloseRows(A, &rows));
   }

@@ -376,6 +376,34 @@ macko_status macko_device_diagonal_csr(const macko_csr *csr, int64_t first_col, 
   return macko_cuda_status(macko_start_diagonal(&a, first_col, diagonal, stream), "starting to read a diagonal", err);
 }
 
+/* Copies the number to the host and waits for it. */
+static macko_status count_rows(const macko_csr *csr, unsigned long long *counted, int64_t *rows, cudaStream_t stream,
+                               macko_error *err)
+{
+  static const char what[] = "counting rows";
+  const macko_device_csr a = macko_device_view(csr);
+  unsigned long long count = 0;
+  macko_status s = macko_cuda_status(cudaMemsetAsync(counted, 0, sizeof count, stream), what, err);
+  if (!s) s = macko_cuda_status(macko_start_count_rows(&a, counted, stream), what, err);
+  if (!s) s = macko_cuda_status(cudaMemcpyAsync(&count, counted, sizeof count, cudaMemcpyDeviceToHost, stream), what, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), what, err);
+  if (!s) *rows = (int64_t)count;
+  return s;
+}
+
+macko_status macko_device_nonempty_rows(const macko_csr *csr, int64_t *rows, cudaStream_t stream, macko_error *err)
+{
+  void *counted = NULL;
+  if (rows) *rows = 0;
+  if (!csr || !rows) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and rows must not be NULL");
+  macko_status s = macko_check_types(csr, err);
+  if (s || csr->nrows == 0) return s;
+  s = macko_device_alloc(sizeof(unsigned long long), "counting rows", &counted, err);
+  if (!s) s = count_rows(csr, (unsigned long long *)counted, rows, stream, err);
+  cudaFree(counted);
+  return s;
+}
+
 macko_status macko_device_diagonal_from(const macko_device_matrix *device, int64_t first_col, double *diagonal, cudaStream_t stream,
                                         macko_error *err)
 {

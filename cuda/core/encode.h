@@ -69,6 +69,7 @@ cudaError_t macko_transpose_work(const macko_device_csr *a, size_t *bytes);
 cudaError_t macko_transpose_csr(const macko_device_csr *a, const macko_device_transposition *t, cudaStream_t stream);
 
 /* Writes the entries (i, first_col + i) of *a to diagonal, in device memory; 0 where there is none. */
+cudaError_t macko_start_count_rows(const macko_device_csr *a, unsigned long long *count, cudaStream_t stream);
 cudaError_t macko_start_diagonal(const macko_device_csr *a, int64_t first_col, double *diagonal, cudaStream_t stream);
 
 /* ---- row_ptr and cols as they are ---- */

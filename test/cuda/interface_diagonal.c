@@ -90,6 +90,37 @@ START_TEST(diagonals_need_no_encoding)
 }
 END_TEST
 
+/* Row pointers of both types and bases, with empty rows at the beginning, the end and between. */
+START_TEST(nonempty_rows_are_counted)
+{
+  enum { ROWS = 3000 };
+  macko_error err = {0};
+  static int64_t wide[ROWS + 1];
+  static int32_t narrow[ROWS + 1];
+  int64_t expected = 0, found = -1;
+  for (int i = 0; i < ROWS; i++) {
+    const int length = i < 5 || i % 3 == 0 || i > ROWS - 70 ? 0 : 1 + i % 4;
+    wide[i + 1] = wide[i] + length, expected += length > 0;
+  }
+  for (int i = 0; i <= ROWS; i++) wide[i] += _i, narrow[i] = (int32_t)wide[i];
+  macko_csr a = {.nrows = ROWS, .ncols = 4, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .index_base = _i};
+  CUDA(cudaMalloc((void **)&a.row_ptr, sizeof wide));
+  CUDA(cudaMemcpy((void *)a.row_ptr, wide, sizeof wide, cudaMemcpyHostToDevice));
+  ck_assert_msg(!macko_device_nonempty_rows(&a, &found, NULL, &err), "%s", err.text);
+  ck_assert_int_eq(found, expected);
+  CUDA(cudaMemcpy((void *)a.row_ptr, narrow, sizeof narrow, cudaMemcpyHostToDevice));
+  a.row_ptr_type = MACKO_I32;
+  ck_assert_msg(!macko_device_nonempty_rows(&a, &found, NULL, &err), "%s", err.text);
+  ck_assert_int_eq(found, expected);
+  ck_assert_int_eq(macko_device_nonempty_rows(NULL, &found, NULL, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(found, 0);
+  ck_assert_int_eq(macko_device_nonempty_rows(&a, NULL, NULL, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "csr and rows must not be NULL");
+  cudaFree((void *)a.row_ptr);
+}
+END_TEST
+
 START_TEST(diagonals_outside_are_refused)
 {
   macko_error err = {0};
@@ -106,5 +137,6 @@ void add_diagonal_tests(TCase *t)
 {
   tcase_add_loop_test(t, diagonals_begin_in_any_column, 0, 5);
   tcase_add_loop_test(t, diagonals_need_no_encoding, 0, 2);
+  tcase_add_loop_test(t, nonempty_rows_are_counted, 0, 2);
   tcase_add_test(t, diagonals_outside_are_refused);
 }
