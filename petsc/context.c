@@ -129,23 +129,47 @@ PetscErrorCode MackoOnAny(Mat A, int mine, PetscBool *any)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One reduction decides where all went well, which is nearly always. Otherwise the rank with the greatest status, the lowest such
-   rank, tells the others its sentence, and all of them raise it: a program that catches errors then goes the same way on all
-   ranks. */
-PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text)
+enum { SENTENCE = 600 }; /* bytes of a sentence that ranks tell each other */
+
+/* One reduction decides where nothing failed, which is nearly always. Otherwise the lowest rank with the greatest failure tells the
+   others its sentence. Collective. */
+static PetscErrorCode Worst(MPI_Comm comm, int failed, const char *text, int *greatest, char sentence[SENTENCE])
 {
   struct {
     int failed, rank;
-  } mine, worst;
-  char sentence[600] = "";
+  } mine = {.failed = failed}, worst;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &mine.rank));
-  mine.failed = (int)status;
   PetscCallMPI(MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm));
+  *greatest = worst.failed;
   if (!worst.failed) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mine.rank == worst.rank) PetscCall(PetscSNPrintf(sentence, sizeof sentence, "rank %d: %s", mine.rank, text));
-  PetscCallMPI(MPI_Bcast(sentence, sizeof sentence, MPI_CHAR, worst.rank, comm));
-  PetscCall(MackoRaise(comm, (macko_status)worst.failed, sentence));
+  if (mine.rank == worst.rank) PetscCall(PetscSNPrintf(sentence, SENTENCE, "rank %d: %s", mine.rank, text));
+  PetscCallMPI(MPI_Bcast(sentence, SENTENCE, MPI_CHAR, worst.rank, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All ranks raise the same, so that a program that catches errors goes the same way on all of them. */
+PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text)
+{
+  char sentence[SENTENCE] = "";
+  int  worst;
+
+  PetscFunctionBegin;
+  PetscCall(Worst(comm, (int)status, text, &worst, sentence));
+  PetscCall(MackoRaise(comm, (macko_status)worst, sentence));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ raises this on the ranks alone whose size is wrong; ours exchange something next, for which the others would wait. */
+PetscErrorCode MackoAgreeSize(Mat A, const char *what, PetscInt given, PetscInt wanted)
+{
+  char text[128], sentence[SENTENCE] = "";
+  int  worst;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, sizeof text, "%lld %s on this rank, not %lld", (long long)given, what, (long long)wanted));
+  PetscCall(Worst(PetscObjectComm((PetscObject)A), given != wanted, text, &worst, sentence));
+  PetscCheck(!worst, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "%s", sentence);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -430,6 +430,10 @@ PETSC_INTERN PetscErrorCode MackoNameMisspelt(void);
 /* Every rank raises the same error: that of the greatest status, and of the lowest rank that has it. Collective. */
 PETSC_INTERN PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text);
 
+/* Every rank raises PETSC_ERR_ARG_SIZ where one has been given so many of something ("elements of the vector") and wants another
+   number. Collective. */
+PETSC_INTERN PetscErrorCode MackoAgreeSize(Mat A, const char *what, PetscInt given, PetscInt wanted);
+
 /* Sets *all, or *any, to whether `mine` is not 0 on all ranks of A, or on any. Collective. */
 PETSC_INTERN PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all);
 PETSC_INTERN PetscErrorCode MackoOnAny(Mat A, int mine, PetscBool *any);
