@@ -9,6 +9,7 @@ static PetscErrorCode MultiplyBlock(Mat A, macko_op op, Mat B, Mat C)
   PetscBool          device = MackoDeviceAllowed(A, NULL);
 
   PetscFunctionBegin;
+  PetscCall(MackoAgreeSize(A, "rows of the dense matrix", B->rmap->n, (op == MACKO_OP_T ? A->rmap : A->cmap)->n));
   PetscCall(MackoUpdateSeq(A));
   PetscCall(MatDenseGetLDA(B, &from.ld));
   PetscCall(MatDenseGetLDA(C, &to.ld));

@@ -48,7 +48,36 @@ START_TEST(row_numbers_into_other_vectors)
 }
 END_TEST
 
+/* A dense matrix of two columns and of as many rows as A has, so that PETSc has nothing against it: the last rank has those that rank
+   0 lacks. */
+static Mat shifted_dense(PetscInt by)
+{
+  Mat B;
+  OK(make_dense(MATDENSE, LOCAL + (!my_rank() ? by : my_rank() == ranks() - 1 ? -by : 0), PETSC_DECIDE, PETSC_DETERMINE, 2, &B));
+  return B;
+}
+
+START_TEST(dense_products_with_other_layouts)
+{
+  PetscErrorCode (*multiply)(Mat, Mat, MatReuse, PetscReal, Mat *) = _i / 2 % 2 ? MatTransposeMatMult : MatMatMult;
+  const PetscInt by = _i % 2 ? 1 : -1;
+  Mat            A = filled(types[_i / 4]), B = shifted_dense(by), good = shifted_dense(0), C = NULL;
+  char           expected[64];
+  if (ranks() == 1) { /* PETSc compares that itself */
+    DESTROY(&A, &B, &good);
+    return;
+  }
+  snprintf(expected, sizeof expected, "%d rows of the dense matrix on this rank, not 3", (int)(LOCAL + by));
+  REFUSED((*multiply)(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C), PETSC_ERR_ARG_SIZ, expected);
+  OK((*multiply)(A, good, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  OK(MatProductReplaceMats(NULL, B, NULL, C));
+  REFUSED(MatProductNumeric(C), PETSC_ERR_ARG_SIZ, expected);
+  DESTROY(&A, &B, &good, &C);
+}
+END_TEST
+
 void add_layout_tests(TCase *t)
 {
+  tcase_add_loop_test(t, dense_products_with_other_layouts, 0, 8);
   tcase_add_loop_test(t, row_numbers_into_other_vectors, 0, 4);
 }
