@@ -161,6 +161,22 @@ PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products ask no other rank before they begin, as that would cost more than many of them take. */
+PetscErrorCode MackoCheckVectors(Mat A, macko_op op, Vec x, Vec z)
+{
+  const PetscInt from = (op == MACKO_OP_T ? A->rmap : A->cmap)->n, to = (op == MACKO_OP_T ? A->cmap : A->rmap)->n;
+  PetscInt       nx, nz;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &nx));
+  PetscCall(VecGetLocalSize(z, &nz));
+  PetscCheck(nx == from, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%lld elements of the vector that is multiplied on this rank, not %lld",
+             (long long)nx, (long long)from);
+  PetscCheck(nz == to, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%lld elements of the product's vector on this rank, not %lld",
+             (long long)nz, (long long)to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* AIJ raises this on the ranks alone whose size is wrong; ours exchange something next, for which the others would wait. */
 PetscErrorCode MackoAgreeSize(Mat A, const char *what, PetscInt given, PetscInt wanted)
 {

@@ -434,6 +434,10 @@ PETSC_INTERN PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const
    number. Collective. */
 PETSC_INTERN PetscErrorCode MackoAgreeSize(Mat A, const char *what, PetscInt given, PetscInt wanted);
 
+/* Raises the same on this rank where x or z is of another local size than op(A) x -> z wants: PETSc compares those of some products
+   on all ranks together only. */
+PETSC_INTERN PetscErrorCode MackoCheckVectors(Mat A, macko_op op, Vec x, Vec z);
+
 /* Sets *all, or *any, to whether `mine` is not 0 on all ranks of A, or on any. Collective. */
 PETSC_INTERN PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all);
 PETSC_INTERN PetscErrorCode MackoOnAny(Mat A, int mine, PetscBool *any);

@@ -76,8 +76,82 @@ START_TEST(dense_products_with_other_layouts)
 }
 END_TEST
 
+START_TEST(scaled_by_other_vectors)
+{
+  const PetscInt by = _i % 2 ? 1 : -1;
+  Mat            A = filled(types[_i / 2]), before;
+  Vec            v = longer(by), good = longer(0);
+  char           expected[64];
+  snprintf(expected, sizeof expected, "rank 0: %d elements of the left vector on this rank, not 3", (int)(LOCAL + by));
+  OK(MatDuplicate(A, MAT_COPY_VALUES, &before));
+  REFUSED(MatDiagonalScale(A, v, good), PETSC_ERR_ARG_SIZ, expected);
+  snprintf(expected, sizeof expected, "rank 0: %d elements of the right vector on this rank, not 3", (int)(LOCAL + by));
+  REFUSED(MatDiagonalScale(A, good, v), PETSC_ERR_ARG_SIZ, expected);
+  REFUSED(MatDiagonalScale(A, NULL, v), PETSC_ERR_ARG_SIZ, expected);
+  assert_same_entries(A, before, 0, "after refusals");
+  OK(VecDestroy(&v));
+  OK(VecDestroy(&good));
+  DESTROY(&A, &before);
+}
+END_TEST
+
+/* A vector of as many elements as A has rows, of which no rank has LOCAL, so that every rank finds it by itself: products do not
+   ask the others. */
+static Vec uneven(void)
+{
+  Vec            v;
+  const PetscInt last = ranks() - 1, by = my_rank() < last ? 1 : -last;
+  OK(VecCreate(PETSC_COMM_WORLD, &v));
+  OK(VecSetSizes(v, LOCAL + by, PETSC_DETERMINE));
+  OK(VecSetType(v, VECSTANDARD));
+  OK(VecSet(v, 1));
+  return v;
+}
+
+/* PETSc itself compares the sizes of some of these vectors on each rank, and of others on all ranks together only. */
+START_TEST(products_with_other_vectors)
+{
+  static const char *const all_types[] = {MATMACKO, MATAIJMACKO};
+  Mat                      A = filled(all_types[_i]);
+  Vec                      v = uneven(), x = longer(0), y = longer(0);
+  if (ranks() > 1) {
+    REFUSED(MatMult(A, v, y), PETSC_ERR_ARG_SIZ, "");
+    REFUSED(MatMult(A, x, v), PETSC_ERR_ARG_SIZ, "");
+    REFUSED(MatMultAdd(A, v, x, y), PETSC_ERR_ARG_SIZ, "");
+    REFUSED(MatMultAdd(A, x, v, y), PETSC_ERR_ARG_SIZ, "");
+    REFUSED(MatMultTranspose(A, v, y), PETSC_ERR_ARG_SIZ, "");
+    REFUSED(MatMultTranspose(A, x, v), PETSC_ERR_ARG_SIZ, "");
+    REFUSED(MatMultTransposeAdd(A, v, x, y), PETSC_ERR_ARG_SIZ, "");
+    REFUSED(MatMultTransposeAdd(A, x, v, y), PETSC_ERR_ARG_INCOMP, ""); /* by VecCopy */
+    REFUSED(MatMultTransposeAdd(A, x, y, v), PETSC_ERR_ARG_SIZ, "");
+  }
+  OK(VecDestroy(&v));
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  DESTROY(&A);
+}
+END_TEST
+
+/* Of two matrices with as many rows and columns the last rank has what rank 0 lacks; in between nothing differs. */
+START_TEST(copies_into_other_layouts)
+{
+  Mat A = filled(types[_i]), B;
+  if (ranks() > 1) {
+    B = empty(types[_i], LOCAL + (!my_rank() ? -1 : my_rank() == ranks() - 1));
+    set(B, 0, 0, 1, INSERT_VALUES);
+    assemble(B, MAT_FINAL_ASSEMBLY);
+    REFUSED(MatCopy(A, B, DIFFERENT_NONZERO_PATTERN), PETSC_ERR_ARG_SIZ, "2 rows of the matrix that is copied to on this rank");
+    OK(MatDestroy(&B));
+  }
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 void add_layout_tests(TCase *t)
 {
+  tcase_add_loop_test(t, scaled_by_other_vectors, 0, 4);
+  tcase_add_loop_test(t, products_with_other_vectors, 0, 2);
+  tcase_add_loop_test(t, copies_into_other_layouts, 0, 2);
   tcase_add_loop_test(t, dense_products_with_other_layouts, 0, 8);
   tcase_add_loop_test(t, row_numbers_into_other_vectors, 0, 4);
 }
