@@ -82,6 +82,8 @@ PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
   case MACKO_UNSUPPORTED:
   case MACKO_LIMIT:
     SETERRQ(comm, PETSC_ERR_SUP, "%s", text);
+  case MACKO_PARSE:
+    SETERRQ(comm, PETSC_ERR_FILE_UNEXPECTED, "%s", text);
   case MACKO_DEVICE:
     SETERRQ(comm, PETSC_ERR_GPU, "%s", text);
   default:

@@ -126,6 +126,29 @@ START_TEST(block_sizes_in_files)
 }
 END_TEST
 
+/* Errors are those of type aij. */
+START_TEST(a_vector_in_place_of_a_matrix)
+{
+  char        path[64];
+  Mat         A, P;
+  Vec         x;
+  PetscViewer viewer;
+  path_of(path, sizeof path);
+  OK(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 9, &x));
+  OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
+  OK(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+  OK(VecView(x, viewer));
+  OK(PetscViewerDestroy(&viewer));
+  new_matrix(MATAIJ, &P);
+  REFUSED(load(path, &P, NULL), PETSC_ERR_FILE_UNEXPECTED, "");
+  new_matrix(MATMACKO, &A);
+  REFUSED(load(path, &A, NULL), PETSC_ERR_FILE_UNEXPECTED, "no PETSc binary matrix");
+  remove_file(path);
+  OK(VecDestroy(&x));
+  DESTROY(&A, &P);
+}
+END_TEST
+
 /* A file of macko_save, made by the first rank; on one rank the form in the file is the matrix's, unless options ask for
  * another. */
 static void save_rows(const char *path, const char *format, macko_type type)
@@ -295,6 +318,7 @@ END_TEST
 void add_file_tests(TCase *t)
 {
   tcase_add_test(t, binary_files);
+  tcase_add_test(t, a_vector_in_place_of_a_matrix);
   tcase_add_loop_test(t, block_sizes_in_files, 0, 2);
   tcase_add_test(t, files_of_macko_save);
   tcase_add_test(t, files_of_macko_save_that_do_not_fit);
