@@ -131,11 +131,9 @@ PetscErrorCode MackoOnAny(Mat A, int mine, PetscBool *any)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-enum { SENTENCE = 600 }; /* bytes of a sentence that ranks tell each other */
-
 /* One reduction decides where nothing failed, which is nearly always. Otherwise the lowest rank with the greatest failure tells the
-   others its sentence. Collective. */
-static PetscErrorCode Worst(MPI_Comm comm, int failed, const char *text, int *greatest, char sentence[SENTENCE])
+   others its sentence. */
+PetscErrorCode MackoWorst(MPI_Comm comm, int failed, const char *text, int *greatest, char sentence[MACKO_SENTENCE])
 {
   struct {
     int failed, rank;
@@ -146,48 +144,19 @@ static PetscErrorCode Worst(MPI_Comm comm, int failed, const char *text, int *gr
   PetscCallMPI(MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm));
   *greatest = worst.failed;
   if (!worst.failed) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mine.rank == worst.rank) PetscCall(PetscSNPrintf(sentence, SENTENCE, "rank %d: %s", mine.rank, text));
-  PetscCallMPI(MPI_Bcast(sentence, SENTENCE, MPI_CHAR, worst.rank, comm));
+  if (mine.rank == worst.rank) PetscCall(PetscSNPrintf(sentence, MACKO_SENTENCE, "rank %d: %s", mine.rank, text));
+  PetscCallMPI(MPI_Bcast(sentence, MACKO_SENTENCE, MPI_CHAR, worst.rank, comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All ranks raise the same, so that a program that catches errors goes the same way on all of them. */
 PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text)
 {
-  char sentence[SENTENCE] = "";
+  char sentence[MACKO_SENTENCE] = "";
   int  worst;
 
   PetscFunctionBegin;
-  PetscCall(Worst(comm, (int)status, text, &worst, sentence));
+  PetscCall(MackoWorst(comm, (int)status, text, &worst, sentence));
   PetscCall(MackoRaise(comm, (macko_status)worst, sentence));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Products ask no other rank before they begin, as that would cost more than many of them take. */
-PetscErrorCode MackoCheckVectors(Mat A, macko_op op, Vec x, Vec z)
-{
-  const PetscInt from = (op == MACKO_OP_T ? A->rmap : A->cmap)->n, to = (op == MACKO_OP_T ? A->cmap : A->rmap)->n;
-  PetscInt       nx, nz;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &nx));
-  PetscCall(VecGetLocalSize(z, &nz));
-  PetscCheck(nx == from, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%lld elements of the vector that is multiplied on this rank, not %lld",
-             (long long)nx, (long long)from);
-  PetscCheck(nz == to, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%lld elements of the product's vector on this rank, not %lld",
-             (long long)nz, (long long)to);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* AIJ raises this on the ranks alone whose size is wrong; ours exchange something next, for which the others would wait. */
-PetscErrorCode MackoAgreeSize(Mat A, const char *what, PetscInt given, PetscInt wanted)
-{
-  char text[128], sentence[SENTENCE] = "";
-  int  worst;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, sizeof text, "%lld %s on this rank, not %lld", (long long)given, what, (long long)wanted));
-  PetscCall(Worst(PetscObjectComm((PetscObject)A), given != wanted, text, &worst, sentence));
-  PetscCheck(!worst, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "%s", sentence);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

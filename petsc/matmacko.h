@@ -430,13 +430,9 @@ PETSC_INTERN PetscErrorCode MackoNameMisspelt(void);
 /* Every rank raises the same error: that of the greatest status, and of the lowest rank that has it. Collective. */
 PETSC_INTERN PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text);
 
-/* Every rank raises PETSC_ERR_ARG_SIZ where one has been given so many of something ("elements of the vector") and wants another
-   number. Collective. */
-PETSC_INTERN PetscErrorCode MackoAgreeSize(Mat A, const char *what, PetscInt given, PetscInt wanted);
-
-/* Raises the same on this rank where x or z is of another local size than op(A) x -> z wants: PETSc compares those of some products
-   on all ranks together only. */
-PETSC_INTERN PetscErrorCode MackoCheckVectors(Mat A, macko_op op, Vec x, Vec z);
+/* Sets *greatest to the greatest `failed` of all ranks (0: none) and sentence to that of the lowest rank with it. Collective. */
+enum { MACKO_SENTENCE = 600 };
+PETSC_INTERN PetscErrorCode MackoWorst(MPI_Comm comm, int failed, const char *text, int *greatest, char sentence[MACKO_SENTENCE]);
 
 /* Sets *all, or *any, to whether `mine` is not 0 on all ranks of A, or on any. Collective. */
 PETSC_INTERN PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all);

@@ -1,5 +1,6 @@
 /* MPIAIJMACKO: AIJ's halo exchange and assembly, with both blocks of a rank made SEQAIJMACKO. */
 #include "halo.h"
+#include "sizes.h"
 
 /* ---- blocks ---- */
 

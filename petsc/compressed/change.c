@@ -1,5 +1,6 @@
 /* Type macko with another pattern than before: copies into it, shifts and sums, which go through rows one after another. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 #include <stdlib.h>
 

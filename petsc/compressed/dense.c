@@ -1,5 +1,6 @@
 /* Products of type macko with dense matrices: all columns at once, so that the compressed form is read once for several of them. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 /* ---- entries of other ranks: halos has a column of as many elements as there are for each column of the dense matrix ---- */
 
@@ -183,8 +184,7 @@ static PetscErrorCode Complete(Mat A, macko_op op, MackoArray halos, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc compares how many rows there are on all ranks together, and the next B may be another one than C was set up for. The halo's
-   entries of all columns come first, because the blocks' products read B's array as a whole. */
+/* The halo's entries of all columns come first, because the blocks' products read B's array as a whole. */
 PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
 {
   Mat_Compressed *m     = (Mat_Compressed *)A->data;
@@ -193,7 +193,7 @@ PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
   PetscBool       device, there;
 
   PetscFunctionBegin;
-  PetscCall(MackoAgreeSize(A, "rows of the dense matrix", B->rmap->n, (op == MACKO_OP_T ? A->rmap : A->cmap)->n));
+  PetscCall(MackoCheckDense(A, op, B, C));
   PetscCall(OnDevice(A, B, &op, &device));
   PetscCall(MackoCompressedPrepare(A, !device ? MACKO_READY_HOST : op == MACKO_OP_N ? MACKO_READY_DEVICE : MACKO_READY_TRANSPOSED));
   /* In a PETSc without CUDA the halo's vector cannot be on the GPU. */

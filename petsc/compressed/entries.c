@@ -1,5 +1,6 @@
 /* What type macko tells of its entries, and how it changes their values: by decoding a piece at a time. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 #include <math.h>
 #include <stdlib.h>

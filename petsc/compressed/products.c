@@ -1,6 +1,7 @@
 /* Products of type macko with vectors: the own block while entries of other ranks are on their way, then the off-diagonal
  * block. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 #include <petsctime.h>
 

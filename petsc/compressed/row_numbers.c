@@ -1,5 +1,6 @@
 /* What type macko tells of each row in one number: the diagonal, sums and greatest values; and norms, which follow from such. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 /* ---- one number a row ---- */
 

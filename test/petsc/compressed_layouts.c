@@ -48,8 +48,8 @@ START_TEST(row_numbers_into_other_vectors)
 }
 END_TEST
 
-/* A dense matrix of two columns and of as many rows as A has, so that PETSc has nothing against it: the last rank has those that rank
-   0 lacks. */
+/* A dense matrix of two columns and of as many rows as A has, so that PETSc has nothing against it: the last rank has those that
+   rank 0 lacks. */
 static Mat shifted_dense(PetscInt by)
 {
   Mat B;
@@ -73,6 +73,31 @@ START_TEST(dense_products_with_other_layouts)
   OK(MatProductReplaceMats(NULL, B, NULL, C));
   REFUSED(MatProductNumeric(C), PETSC_ERR_ARG_SIZ, expected);
   DESTROY(&A, &B, &good, &C);
+}
+END_TEST
+
+/* A product that is set up may get operands of other sizes, for which the result has no room. */
+START_TEST(dense_products_that_outgrow_their_result)
+{
+  static const char *const all_types[] = {MATMACKO, MATMPIMACKO, MATSEQAIJMACKO};
+  PetscErrorCode (*multiply)(Mat, Mat, MatReuse, PetscReal, Mat *) = _i % 2 ? MatTransposeMatMult : MatMatMult;
+  const char    *type = all_types[_i / 2];
+  Mat            A, larger, few, many, long_one, C;
+  if (ranks() > 1 && type == all_types[2]) return; /* AIJ multiplies there, block by block */
+  A = filled(type), larger = empty(type, 2 * LOCAL);
+  set(larger, 0, 0, 1, INSERT_VALUES);
+  assemble(larger, MAT_FINAL_ASSEMBLY);
+  OK(make_dense(MATDENSE, LOCAL, PETSC_DECIDE, PETSC_DETERMINE, 2, &few));
+  OK(make_dense(MATDENSE, LOCAL, PETSC_DECIDE, PETSC_DETERMINE, 200, &many));
+  OK(make_dense(MATDENSE, 2 * LOCAL, PETSC_DECIDE, PETSC_DETERMINE, 2, &long_one));
+  OK((*multiply)(A, few, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  OK(MatProductReplaceMats(NULL, many, NULL, C));
+  REFUSED(MatProductNumeric(C), PETSC_ERR_ARG_SIZ, "200 columns of the dense matrix, and 2 of its product");
+  OK(MatProductReplaceMats(larger, few, NULL, C));
+  REFUSED(MatProductNumeric(C), PETSC_ERR_ARG_SIZ, "3 rows of the dense matrix on this rank, not 6");
+  OK(MatProductReplaceMats(NULL, long_one, NULL, C));
+  REFUSED(MatProductNumeric(C), PETSC_ERR_ARG_SIZ, "3 rows of the product on this rank, not 6");
+  DESTROY(&A, &larger, &few, &many, &long_one, &C);
 }
 END_TEST
 
@@ -153,5 +178,6 @@ void add_layout_tests(TCase *t)
   tcase_add_loop_test(t, products_with_other_vectors, 0, 2);
   tcase_add_loop_test(t, copies_into_other_layouts, 0, 2);
   tcase_add_loop_test(t, dense_products_with_other_layouts, 0, 8);
+  tcase_add_loop_test(t, dense_products_that_outgrow_their_result, 0, 6);
   tcase_add_loop_test(t, row_numbers_into_other_vectors, 0, 4);
 }
