@@ -258,6 +258,15 @@ module macko_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_encode_c
     end function macko_encode_c
+    function macko_encode_part_c(csr, parts, options, matrix, err) bind(c, name="macko_encode_part")
+      import
+      type(macko_csr), intent(in) :: csr
+      real(c_double), value :: parts
+      type(macko_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: matrix
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_encode_part_c
+    end function macko_encode_part_c
     function macko_encode_borrowed_c(csr, options, matrix, err) bind(c, name="macko_encode_borrowed")
       import
       type(macko_csr), intent(in) :: csr

@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-/* What a file says of its symmetry: skew is skew-symmetric. Files may be hermitian, and the matrices that are read may not. */
+/* What a file says of its symmetry: skew is skew-symmetric. Of files that are read, those of
+ * real numbers, a hermitian one is taken for symmetric. */
 typedef enum { MACKO_GENERAL, MACKO_SYMMETRIC, MACKO_SKEW, MACKO_HERMITIAN } macko_symmetry;
 
 enum { MACKO_COORDINATE, MACKO_ARRAY };
@@ -84,10 +85,11 @@ static inline macko_status macko_read_banner(const char *line, macko_banner *b, 
     snprintf(why, MACKO_BANNER_SENTENCE, "'%s' follows the banner's symmetry", macko_quote_line(quote, p));
     return MACKO_PARSE;
   }
-  if (b->field == MACKO_COMPLEX || b->symmetry == MACKO_HERMITIAN) {
+  if (b->field == MACKO_COMPLEX) {
     strcpy(why, "the values are complex; macko stores real matrices");
     return MACKO_UNSUPPORTED;
   }
+  if (b->symmetry == MACKO_HERMITIAN) b->symmetry = MACKO_SYMMETRIC; /* of real numbers it is the same */
   if (b->field != MACKO_PATTERN || (b->layout != MACKO_ARRAY && b->symmetry != MACKO_SKEW)) return MACKO_OK;
   strcpy(why, "a pattern can be neither an array nor skew-symmetric");
   return MACKO_PARSE;

@@ -152,6 +152,13 @@ typedef struct macko_matrix macko_matrix;
  * OUT_OF_MEMORY. */
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
+/* As macko_encode, of a matrix that is one of so many parts of a larger one, which are alike and multiplied one after another:
+ * what is predicted for a CPU, and chosen by that, then takes the bytes of the others to go through its caches, too. parts is at
+ * least 1, and need not be whole (rows of all over rows of the part). macko_copy and macko_refresh go on with it; files do not.
+ * Errors: INVALID_ARGUMENT also for other parts. */
+macko_status macko_encode_part(const macko_csr *csr, double parts, const macko_options *options, macko_matrix **matrix,
+                               macko_error *err);
+
 /* Does what macko_encode does, of arrays that outlive the matrix. Where it is stored as format csr, and the arrays are sorted,
  * count from 0 and have the types that csr_bytes speaks of, the matrix uses them as they are, without a copy, and a product reads
  * whatever values they then hold; anything else is copied. The arrays that such a matrix is refreshed with take their place and

@@ -82,6 +82,8 @@ PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
   case MACKO_UNSUPPORTED:
   case MACKO_LIMIT:
     SETERRQ(comm, PETSC_ERR_SUP, "%s", text);
+  case MACKO_PARSE:
+    SETERRQ(comm, PETSC_ERR_FILE_UNEXPECTED, "%s", text);
   case MACKO_DEVICE:
     SETERRQ(comm, PETSC_ERR_GPU, "%s", text);
   default:
@@ -129,23 +131,32 @@ PetscErrorCode MackoOnAny(Mat A, int mine, PetscBool *any)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One reduction decides where all went well, which is nearly always. Otherwise the rank with the greatest status, the lowest such
-   rank, tells the others its sentence, and all of them raise it: a program that catches errors then goes the same way on all
-   ranks. */
-PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text)
+/* One reduction decides where nothing failed, which is nearly always. Otherwise the lowest rank with the greatest failure tells the
+   others its sentence. */
+PetscErrorCode MackoWorst(MPI_Comm comm, int failed, const char *text, int *greatest, char sentence[MACKO_SENTENCE])
 {
   struct {
     int failed, rank;
-  } mine, worst;
-  char sentence[600] = "";
+  } mine = {.failed = failed}, worst;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &mine.rank));
-  mine.failed = (int)status;
   PetscCallMPI(MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm));
+  *greatest = worst.failed;
   if (!worst.failed) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mine.rank == worst.rank) PetscCall(PetscSNPrintf(sentence, sizeof sentence, "rank %d: %s", mine.rank, text));
-  PetscCallMPI(MPI_Bcast(sentence, sizeof sentence, MPI_CHAR, worst.rank, comm));
-  PetscCall(MackoRaise(comm, (macko_status)worst.failed, sentence));
+  if (mine.rank == worst.rank) PetscCall(PetscSNPrintf(sentence, MACKO_SENTENCE, "rank %d: %s", mine.rank, text));
+  PetscCallMPI(MPI_Bcast(sentence, MACKO_SENTENCE, MPI_CHAR, worst.rank, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All ranks raise the same, so that a program that catches errors goes the same way on all of them. */
+PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text)
+{
+  char sentence[MACKO_SENTENCE] = "";
+  int  worst;
+
+  PetscFunctionBegin;
+  PetscCall(MackoWorst(comm, (int)status, text, &worst, sentence));
+  PetscCall(MackoRaise(comm, (macko_status)worst, sentence));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

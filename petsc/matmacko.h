@@ -432,6 +432,10 @@ PETSC_INTERN PetscErrorCode MackoNameMisspelt(void);
 /* Every rank raises the same error: that of the greatest status, and of the lowest rank that has it. Collective. */
 PETSC_INTERN PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text);
 
+/* Sets *greatest to the greatest `failed` of all ranks (0: none) and sentence to that of the lowest rank with it. Collective. */
+enum { MACKO_SENTENCE = 600 };
+PETSC_INTERN PetscErrorCode MackoWorst(MPI_Comm comm, int failed, const char *text, int *greatest, char sentence[MACKO_SENTENCE]);
+
 /* Sets *all, or *any, to whether `mine` is not 0 on all ranks of A, or on any. Collective. */
 PETSC_INTERN PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all);
 PETSC_INTERN PetscErrorCode MackoOnAny(Mat A, int mine, PetscBool *any);

@@ -1,5 +1,6 @@
 /* MPIAIJMACKO: AIJ's halo exchange and assembly, with both blocks of a rank made SEQAIJMACKO. */
 #include "halo.h"
+#include "sizes.h"
 
 /* ---- blocks ---- */
 
@@ -136,6 +137,7 @@ static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBoo
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
+  PetscCall(MackoCheckVectors(A, op, x, z));
   PetscCall(MackoWaitsMPI(A, &waits));
   if (!waits) PetscCall(MackoUpdateMPI(A));
   if (!waits) PetscCall(MackoHaloMult(A, op, x, y, z, done));

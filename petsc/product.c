@@ -1,5 +1,6 @@
 /* Products with dense matrices: all columns at once, so that the compressed form is read once for several of them. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 /* C = op(A) B of a sequential AIJ with a compressed form */
 static PetscErrorCode MultiplyBlock(Mat A, macko_op op, Mat B, Mat C)
@@ -9,6 +10,7 @@ static PetscErrorCode MultiplyBlock(Mat A, macko_op op, Mat B, Mat C)
   PetscBool          device = MackoDeviceAllowed(A, NULL);
 
   PetscFunctionBegin;
+  PetscCall(MackoCheckDense(A, op, B, C));
   PetscCall(MackoUpdateSeq(A));
   PetscCall(MatDenseGetLDA(B, &from.ld));
   PetscCall(MatDenseGetLDA(C, &to.ld));

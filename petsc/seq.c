@@ -130,16 +130,18 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z
 /* ---- the rest that differs from AIJ ---- */
 
 /* A vector on the GPU gets the diagonal from the form that is there, or that the product to come will make; AIJ's own would look
-   through the rows on the CPU. */
+   through the rows on the CPU, or refuse a vector of another size. */
 static PetscErrorCode MatGetDiagonal_SeqAIJMacko(Mat A, Vec v)
 {
   PetscScalar *a;
   PetscMemType where = PETSC_MEMTYPE_HOST;
   PetscBool    done  = PETSC_FALSE, waits = PETSC_FALSE;
+  PetscInt     n;
 
   PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
   if (!A->factortype) PetscCall(MackoWouldWait(A, &waits));
-  if (MackoDeviceAllowed(A, NULL) && A->rmap->n == A->cmap->n && !A->factortype && !waits) {
+  if (MackoDeviceAllowed(A, NULL) && A->rmap->n == A->cmap->n && n == A->rmap->n && !A->factortype && !waits) {
     PetscCall(MackoUpdateSeq(A));
     PetscCall(VecGetArrayWriteAndMemType(v, &a, &where));
     if (PetscMemTypeDevice(where)) PetscCall(MackoDeviceDiagonal(A, a, &done));

@@ -166,6 +166,11 @@ typedef struct {
 /* Asks the system once and remembers the answer; any thread may call it. */
 macko_caches macko_machine_caches(void);
 
+/* Has the calling thread predict for one of so many alike parts of a matrix, until it says otherwise, and returns of how many it
+ * did before. The second gives that number, which is 1 at first: for a whole matrix. */
+double macko_predict_for_parts(double parts);
+double macko_predicted_parts(void);
+
 /* Gives the share of so many bytes, 0 to 1, that a cache has lost before they are read again when they are streamed over and
  * over: none up to half its size, all from `gone` times its size on, and in proportion between. */
 static inline double macko_lost_share(double bytes, int64_t cache, double gone)
@@ -177,7 +182,7 @@ static inline double macko_lost_share(double bytes, int64_t cache, double gone)
 /* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On
  * a GPU the two are added, less what the plan says that one hides of the other, and what any product takes. A CPU does its work
  * while it waits for bytes, so that the longer one counts and an eighth of the other. Its bytes are also those of the vectors: x is
- * read once, y is read and written. */
+ * read once, y is read and written. Those of all parts of a matrix go through its caches between two products. */
 static inline void macko_set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
 {
   const macko_cost *c = macko_cost_of(options);
@@ -190,8 +195,9 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
     return;
   }
   const macko_caches caches = macko_machine_caches();
-  const double lost = macko_lost_share(bytes, caches.last, c->last_gone);
-  const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle, c->gone) + (c->byte - c->cached_byte) * lost;
+  const double all = bytes + (macko_predicted_parts() - 1) * (bytes - element * (double)a->ncols); /* x is the same for all */
+  const double lost = macko_lost_share(all, caches.last, c->last_gone);
+  const double byte = c->cached_byte * macko_lost_share(all, caches.middle, c->gone) + (c->byte - c->cached_byte) * lost;
   const double moved = (bytes + plan->drag * (double)plan->bytes) * byte + (double)plan->scattered * c->far_row * lost;
   plan->time = (moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8) + plan->waits;
 }

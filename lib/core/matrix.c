@@ -1,4 +1,5 @@
 /* The public functions on a compressed matrix: argument checks, then the format's own table. */
+#include "core/cost.h"
 #include "core/facts.h"
 #include "core/measure.h"
 #include "core/pattern.h"
@@ -6,6 +7,7 @@
 #include "core/row_source.h"
 #include "core/stretches.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +41,8 @@ static void forget_others(macko_findings *found, int format)
 static macko_status open_matrix(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
 {
   const macko_csr *a = f->csr;
-  *m = (macko_matrix){.options = *options, .value_type = a->value_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = f->nnz};
+  *m = (macko_matrix){.options = *options, .value_type = a->value_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = f->nnz,
+                      .parts = macko_predicted_parts()};
   return macko_choose(f, options, m, err);
 }
 
@@ -153,6 +156,16 @@ macko_status macko_encode(const macko_csr *csr, const macko_options *options, ma
   return encode(csr, options, 0, matrix, err);
 }
 
+macko_status macko_encode_part(const macko_csr *csr, double parts, const macko_options *options, macko_matrix **matrix,
+                               macko_error *err)
+{
+  if (!(parts >= 1 && parts <= DBL_MAX)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "%g parts: must be at least 1", parts);
+  const double before = macko_predict_for_parts(parts);
+  macko_status s = encode(csr, options, 0, matrix, err);
+  macko_predict_for_parts(before);
+  return s;
+}
+
 macko_status macko_encode_borrowed(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   return encode(csr, options, 1, matrix, err);
@@ -213,7 +226,9 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
   s = match_pattern(m, csr, &a, &owned, err);
   if (!s) s = macko_check_overflow(&a, &m->options, csr->index_base, err);
   if (!s && owned) s = macko_own_arrays(m, err); /* arrays that are about to go */
+  const double before = macko_predict_for_parts(m->parts >= 1 ? m->parts : 1); /* files do not keep it */
   if (!s) s = m->ops->refresh(&a, m, err);
+  macko_predict_for_parts(before);
   if (!s) s = macko_prepare(m, err);
   free(owned);
   return s;

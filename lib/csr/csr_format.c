@@ -138,7 +138,8 @@ static void set_time(const macko_options *options, const macko_csr *a, int64_t n
 {
   macko_plan read = *plan;
   const macko_cost *cost = macko_cost_of(options);
-  const double lost = shared > 0 ? macko_lost_share((double)plan->bytes, macko_machine_caches().last, cost->last_gone) : 0;
+  const double all = macko_predicted_parts() * (double)plan->bytes;
+  const double lost = shared > 0 ? macko_lost_share(all, macko_machine_caches().last, cost->last_gone) : 0;
   const double saved = shared * (1 - lost * (1 - cost->csr_saved));
   read.bytes -= (int64_t)(saved * (double)(nnz * macko_type_bytes(MACKO_I32)));
   macko_set_time(options, a, &read);

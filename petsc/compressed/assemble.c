@@ -181,6 +181,8 @@ static PetscErrorCode MatSetValues_Macko(Mat A, PetscInt nrows, const PetscInt r
   MackoAssembly *a = m->assembly;
   a->mode = mode;
   for (PetscInt i = 0; i < nrows; i++) {
+    PetscCheck(rows[i] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "row %lld is outside of the matrix of %lld rows",
+               (long long)rows[i], (long long)A->rmap->N);
     PetscBool ours = (PetscBool)(rows[i] >= A->rmap->rstart && rows[i] < A->rmap->rend);
     if (rows[i] < 0 || (!ours && m->rules.others_ignored)) continue;
     PetscCall(CheckRow(A, a, rows[i]));

@@ -103,7 +103,9 @@ static macko_status Flush(MackoCollector *c, macko_error *err)
   if (!c->rows) return MACKO_OK;
   err->place = 0; /* not all sentences are the library's */
   if (c->device) status = MackoPieceEncode(&csr, c->options, &piece.device, err);
-  if (!status && !piece.device) status = macko_encode(&csr, c->options, &piece.rows, err);
+  /* The rows of a block, and of the other one, are taken to be alike: more is not known of those to come. */
+  const double parts = (double)c->block->nrows / (double)c->rows;
+  if (!status && !piece.device) status = macko_encode_part(&csr, parts, c->options, &piece.rows, err);
   if (status) MackoPlaceError(c->row + c->first, c->col, c->names, err);
   if (!status) status = AddPiece(c->block, piece, err);
   if (status) DestroyPiece(&piece);

@@ -39,12 +39,15 @@ static macko_status Ask(const Source *s, PetscInt i, PetscInt *n, const PetscInt
                         macko_error *err)
 {
   PetscInt       row   = s->first + i;
+  *n = 0, *cols = NULL, *values = NULL; /* a function need not set what a row without entries lacks */
   PetscErrorCode error = (*s->row)(s->context, row, n, cols, values);
   if (error && s->reason) *err = *s->reason;
   if (error && s->reason) return err->status;
   if (error)
     return Refuse(err, MACKO_INVALID_MATRIX, "is missing: the function that gives rows returned error", row, (PetscInt)error);
   if (*n < 0) return Refuse(err, MACKO_INVALID_MATRIX, "has a negative number of entries:", row, *n);
+  if (*n && !*cols) return Refuse(err, MACKO_INVALID_MATRIX, "has no columns, but a number of entries:", row, *n);
+  if (*n && !*values) return Refuse(err, MACKO_INVALID_MATRIX, "has no values, but a number of entries:", row, *n);
   for (PetscInt k = 0; k < *n; k++)
     if ((*cols)[k] < 0 || (*cols)[k] >= s->all_cols)
       return Refuse(err, MACKO_INVALID_MATRIX, "has an entry outside the matrix, in column", row, (*cols)[k]);
@@ -293,6 +296,7 @@ PetscErrorCode MatMackoCreateFromRows(MPI_Comm comm, PetscInt m, PetscInt n, Pet
                                       void *context, Mat *A)
 {
   PetscFunctionBegin;
+  PetscCheck(row, comm, PETSC_ERR_ARG_NULL, "MatMackoCreateFromRows was given no function that gives rows");
   PetscCall(MatMackoInitializePackage());
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, m, n, M, N));

@@ -1,5 +1,6 @@
 /* Type macko with another pattern than before: copies into it, shifts and sums, which go through rows one after another. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 #include <stdlib.h>
 
@@ -125,9 +126,8 @@ static PetscErrorCode MatCopy_Macko(Mat A, Mat B, MatStructure pattern)
     PetscCall(MackoCompressedFill(A, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(A->cmap->n == B->cmap->n && A->rmap->n == B->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "%lld x %lld rows and columns of this rank, not %lld x %lld", (long long)A->rmap->n, (long long)A->cmap->n,
-             (long long)B->rmap->n, (long long)B->cmap->n);
+  PetscCall(MackoAgreeSize(A, "rows of the matrix that is copied to", B->rmap->n, A->rmap->n));
+  PetscCall(MackoAgreeSize(A, "columns of the matrix that is copied to", B->cmap->n, A->cmap->n));
   /* The pieces are copied as they are encoded, with the options of A, not of B; where products run stays B's own. */
   PetscCall(MackoCompressedCopy(A, NULL, NULL, NULL, &own, &off));
   PetscCall(MackoCopyHalo((Mat_Compressed *)A->data, (Mat_Compressed *)B->data));

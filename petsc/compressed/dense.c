@@ -1,5 +1,6 @@
 /* Products of type macko with dense matrices: all columns at once, so that the compressed form is read once for several of them. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 /* ---- entries of other ranks: halos has a column of as many elements as there are for each column of the dense matrix ---- */
 
@@ -192,6 +193,7 @@ PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
   PetscBool       device, there;
 
   PetscFunctionBegin;
+  PetscCall(MackoCheckDense(A, op, B, C));
   PetscCall(OnDevice(A, B, &op, &device));
   PetscCall(MackoCompressedPrepare(A, !device ? MACKO_READY_HOST : op == MACKO_OP_N ? MACKO_READY_DEVICE : MACKO_READY_TRANSPOSED));
   /* In a PETSc without CUDA the halo's vector cannot be on the GPU. */

@@ -1,5 +1,6 @@
 /* What type macko tells of its entries, and how it changes their values: by decoding a piece at a time. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -180,6 +181,19 @@ static PetscErrorCode MatScale_Macko(Mat A, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc hands on vectors of any sizes. Collective. */
+static PetscErrorCode CheckFactors(Mat A, Vec left, Vec right)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  if (left) PetscCall(VecGetLocalSize(left, &n));
+  if (left) PetscCall(MackoAgreeSize(A, "elements of the left vector", n, A->rmap->n));
+  if (right) PetscCall(VecGetLocalSize(right, &n));
+  if (right) PetscCall(MackoAgreeSize(A, "elements of the right vector", n, A->cmap->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The factors for columns of other ranks come through the halo. The arrays are closed before a failure is passed on. */
 static PetscErrorCode MatDiagonalScale_Macko(Mat A, Vec left, Vec right)
 {
@@ -187,6 +201,7 @@ static PetscErrorCode MatDiagonalScale_Macko(Mat A, Vec left, Vec right)
   Factors         own = {.all = 1}, off = {.all = 1};
 
   PetscFunctionBegin;
+  PetscCall(CheckFactors(A, left, right));
   if (left) {
     PetscCall(VecGetArrayRead(left, &own.left));
     off.left = own.left;

@@ -207,7 +207,23 @@ static PetscErrorCode Open(PetscViewer viewer, File *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc then distributes the rows as the program has said, or evenly. */
+/* Sets the block sizes that the viewer's .info, or the user, has given, as PETSc does for its own types by a function that is not
+   exported. One number is that of rows and columns. */
+static PetscErrorCode SetBlockSizes(Mat A)
+{
+  PetscInt  asked[2] = {0, 0}, rows, cols, n = 2;
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSizes(A, &rows, &cols));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-matload_block_size", asked, &n, &given));
+  if (!given) PetscFunctionReturn(PETSC_SUCCESS);
+  if (n == 1) asked[1] = asked[0];
+  PetscCall(MatSetBlockSizes(A, asked[0] > 0 ? asked[0] : rows, asked[1] > 0 ? asked[1] : cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc then distributes the rows as the program has said, or evenly, by whole blocks. */
 PetscErrorCode MackoSetSizes(Mat A, const char *path, int64_t rows, int64_t cols)
 {
   PetscFunctionBegin;
@@ -246,6 +262,7 @@ static PetscErrorCode Load(Mat A, PetscViewer viewer, File *f)
 
   PetscFunctionBegin;
   PetscCall(Open(viewer, f));
+  PetscCall(SetBlockSizes(A));
   PetscCall(MackoSetSizes(A, f->path, f->rows, f->cols));
   PetscCall(FindRows(A, f));
   PetscCall(MackoCompressedBuild(A, RowOf, f, &f->err));

@@ -1,6 +1,7 @@
 /* Products of type macko with vectors: the own block while entries of other ranks are on their way, then the off-diagonal
  * block. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 #include <petsctime.h>
 
@@ -135,6 +136,7 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec y, Vec z)
   PetscLogDouble  start, end;
 
   PetscFunctionBegin;
+  PetscCall(MackoCheckVectors(A, MACKO_OP_N, x, z));
   PetscCall(MackoCompressedOnDevice(A, x, z, &device));
   PetscCall(MackoCompressedPrepare(A, device ? MACKO_READY_DEVICE : MACKO_READY_HOST));
   if (m->halo && device) PetscCall(MackoHaloGetFor(A, x, z, m->ghosts, m->ghost_cols, &ours));
@@ -185,6 +187,7 @@ static PetscErrorCode Transposed(Mat A, Vec x, Vec y, Vec z)
   PetscBool       device, known = PETSC_FALSE, symmetric = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(MackoCheckVectors(A, MACKO_OP_T, x, z));
   PetscCall(MackoCompressedOnDevice(A, x, z, &device));
   if (device) PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
   if (known && symmetric) {

@@ -1,5 +1,6 @@
 /* What type macko tells of each row in one number: the diagonal, sums and greatest values; and norms, which follow from such. */
 #include "compressed/compressed.h"
+#include "sizes.h"
 
 /* ---- one number a row ---- */
 
@@ -33,6 +34,17 @@ static PetscScalar SumOfSizes(PetscInt row, PetscInt n, const PetscInt *cols, co
   (void)row, (void)cols, (void)col;
   for (PetscInt k = 0; k < n; k++) sum += PetscAbsScalar(values[k]);
   return sum;
+}
+
+/* PETSc hands on a vector of any size. Collective. */
+static PetscErrorCode CheckSize(Mat A, Vec v)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(MackoAgreeSize(A, "elements of the vector", n, A->rmap->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Puts such a number of every row of this rank into v, and where found is not NULL a column for each. Ranks agree at the end on
@@ -101,6 +113,7 @@ static PetscErrorCode MatGetDiagonal_Macko(Mat A, Vec v)
   PetscBool done;
 
   PetscFunctionBegin;
+  PetscCall(CheckSize(A, v));
   PetscCall(DiagonalOnDevice(A, v, &done));
   if (!done) PetscCall(OfEveryRow(A, Diagonal, v, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,6 +122,7 @@ static PetscErrorCode MatGetDiagonal_Macko(Mat A, Vec v)
 static PetscErrorCode MatGetRowMaxAbs_Macko(Mat A, Vec v, PetscInt cols[])
 {
   PetscFunctionBegin;
+  PetscCall(CheckSize(A, v));
   PetscCall(OfEveryRow(A, GreatestSize, v, cols));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -116,6 +130,7 @@ static PetscErrorCode MatGetRowMaxAbs_Macko(Mat A, Vec v, PetscInt cols[])
 static PetscErrorCode MatGetRowSumAbs_Macko(Mat A, Vec v)
 {
   PetscFunctionBegin;
+  PetscCall(CheckSize(A, v));
   PetscCall(OfEveryRow(A, SumOfSizes, v, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -285,6 +285,25 @@ static PetscErrorCode WriteHead(Mat A, int file)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The .info beside the file has the block sizes, in the words of PETSc's own types, since the file has no place for them. */
+static PetscErrorCode WriteBlockSizes(Mat A, PetscViewer viewer)
+{
+  PetscInt  rows, cols;
+  PetscBool skip;
+  FILE     *info = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerBinaryGetSkipInfo(viewer, &skip));
+  if (skip) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetBlockSizes(A, &rows, &cols));
+  PetscCall(PetscViewerBinaryGetInfoPointer(viewer, &info)); /* rank 0 alone has it */
+  if (!info) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, info, "-matload_block_size %" PetscInt_FMT, rows));
+  if (rows != cols) PetscCall(PetscFPrintf(PETSC_COMM_SELF, info, ",%" PetscInt_FMT, cols));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, info, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Ranks come one after another within each part, so that rank 0 writes the file from its beginning to its end. */
 static PetscErrorCode ViewBinary(Mat A, PetscViewer viewer)
 {
@@ -302,6 +321,7 @@ static PetscErrorCode ViewBinary(Mat A, PetscViewer viewer)
       if (rank == w.owner) PetscCall(SendRows(&w));
       else if (rank == 0) PetscCall(Receive(&w));
     }
+  PetscCall(WriteBlockSizes(A, viewer));
   MackoCompressedForget(A);
   PetscCall(PetscFree(w.integers));
   PetscCall(PetscFree(w.values));

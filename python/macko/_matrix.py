@@ -34,8 +34,9 @@ class _View:
         if numpy.iscomplexobj(values):
             raise TypeError(f"values of type {values.dtype}: macko has real matrices only")
         if values.dtype not in (numpy.float64, numpy.float32, numpy.float16):
-            exact = values.astype(numpy.float64)
-            if values.dtype.kind in "iu" and not (exact.astype(values.dtype) == values).all():
+            with numpy.errstate(over="ignore"):  # what becomes infinite is not exact
+                exact = values.astype(numpy.float64)
+            if not ((exact.astype(values.dtype) == values) | numpy.isnan(exact)).all():
                 raise TypeError(f"values of type {values.dtype} that have no exact double")
             values = exact
         self.values = numpy.ascontiguousarray(values)
@@ -88,7 +89,8 @@ def _info(c):
 
 def encode(matrix, shape=None, index_base=0, **options):
     """The compressed form of a matrix of scipy.sparse, or of (row_ptr, cols, values) with a shape, whose indices count from 0 or 1
-    (index_base). Values are float64, float32 or float16; other real ones become float64. Nothing of it is kept."""
+    (index_base). Values are float64, float32 or float16; other real ones become float64, if that has them exactly. Nothing of it
+    is kept."""
     view, handle = _View(matrix, shape, index_base), ctypes.c_void_p()
     call("macko_encode", ctypes.byref(view.c), _options(options), ctypes.byref(handle))
     return Matrix(handle)

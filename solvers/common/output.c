@@ -74,22 +74,24 @@ PetscErrorCode OutputCheck(const char *name)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refuses two options that name one file. As for OutputCheck only the first rank looks. */
+/* Refuses two options that name one file, or standard output. As for OutputCheck only the first rank looks. */
 static PetscErrorCode CheckApart(const char *name, const char *other)
 {
   char path[PETSC_MAX_PATH_LEN], second[PETSC_MAX_PATH_LEN];
   PetscBool given, also;
   PetscMPIInt rank;
-  int same = 0;
+  int same[2] = {0, 0}; /* one file; standard output */
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(FileOption(name, path, &given));
   PetscCall(FileOption(other, second, &also));
-  if (rank == 0) same = given && also && output_is_same(path, second);
-  PetscCallMPI(MPI_Bcast(&same, 1, MPI_INT, 0, PETSC_COMM_WORLD));
-  PetscCheck(!same, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s and %s name one file, %s, which can hold one of them only", name,
+  if (rank == 0 && given && also) same[0] = output_is_same(path, second), same[1] = output_both_standard(path, second);
+  PetscCallMPI(MPI_Bcast(same, 2, MPI_INT, 0, PETSC_COMM_WORLD));
+  PetscCheck(!same[0], PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s and %s name one file, %s, which can hold one of them only", name,
              other, path);
+  PetscCheck(!same[1], PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
+             "%s and %s both go to standard output, which can hold one of them only", name, other);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

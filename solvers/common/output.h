@@ -14,8 +14,8 @@ PetscErrorCode FileOption(const char *name, char path[PETSC_MAX_PATH_LEN], Petsc
    Collective. Errors: PETSC_ERR_FILE_WRITE on every rank. */
 PetscErrorCode OutputCheck(const char *name);
 
-/* Refuses options that name one file together, which would hold what came last; `names` are options, each of which may be missing.
-   Collective. Errors: PETSC_ERR_ARG_WRONG on every rank. */
+/* Refuses options that name one file together, which would hold what came last, or standard output, which would hold both; `names`
+   are options, each of which may be missing. Collective. Errors: PETSC_ERR_ARG_WRONG on every rank. */
 PetscErrorCode OutputsApart(int count, const char *const names[]);
 
 /* Refuses options of which one names the file `input`, which the program reads: what was read would be lost. Collective. Errors:

@@ -123,6 +123,15 @@ int output_is_standard(const char *path)
          file.st_ino == standard.st_ino;
 }
 
+/* /dev/null is standard output where that leads to it. */
+int output_both_standard(const char *path, const char *other)
+{
+  struct stat nothing, standard;
+  if (!output_is_standard(path) || !output_is_standard(other)) return 0;
+  return stat("/dev/null", &nothing) || fstat(STDOUT_FILENO, &standard) || nothing.st_dev != standard.st_dev ||
+         nothing.st_ino != standard.st_ino;
+}
+
 int output_printed(const char *program)
 {
   if (!fflush(stdout) && !ferror(stdout)) return 0;

@@ -11,6 +11,9 @@ int output_refusal(const char *path);
 /* Whether path is standard output: the name "-", or a name of what standard output leads to, as /dev/stdout is. */
 int output_is_standard(const char *path);
 
+/* Whether both paths are standard output, and that keeps what is written: /dev/null may be given any number of times. */
+int output_both_standard(const char *path, const char *other);
+
 /* Returns the exit status of having printed: what could not be printed is a failure, with a sentence that begins with the program's
  * name. */
 int output_printed(const char *program);

@@ -211,13 +211,15 @@ static PetscErrorCode Hold(MPI_Comm comm, int line, const char *function, const 
 }
 
 /* Says what to do about a factorization that met a zero pivot: packages have codes and numbers of their own for it, INFOG(1)=-10
-   is that of MUMPS. An interval is factored at its ends without pivoting, so that a leading part of the matrix can be at fault. */
-static const char *AdviceOnFactors(const Held *held)
+   is that of MUMPS. An interval is factored at its ends without pivoting, so that a leading part of the matrix can be at fault;
+   without a target it is B that is factored (second). */
+static const char *AdviceOnFactors(const Held *held, PetscBool second)
 {
   const PetscBool pivot = (PetscBool)(held->code == PETSC_ERR_MAT_LU_ZRPVT || held->code == PETSC_ERR_MAT_CH_ZRPVT ||
                                       strstr(held->text, "INFOG(1)=-10,"));
   PetscBool interval = PETSC_FALSE;
   if (!pivot || PetscOptionsHasName(NULL, NULL, "-eps_interval", &interval)) return "";
+  if (second) return ": B, which is factored without a target, is singular: take an -eps_target that is no eigenvalue";
   return interval ? ": the matrix less an end of -eps_interval is singular, or a leading part of it is: move that end a little"
                   : ": the matrix less the target is singular, as the target is an eigenvalue: take another -eps_target near it";
 }
@@ -226,16 +228,31 @@ static const char *AdviceOnFactors(const Held *held)
 static PetscErrorCode Solve(EPS eps)
 {
   Held held = {PETSC_COMM_SELF, 0, ""};
+  PetscBool second, shift;
   PetscErrorCode error;
-  const char *advice;
+  ST st;
 
   PetscFunctionBegin;
+  PetscCall(EPSGetST(eps, &st));
+  PetscCall(PetscObjectTypeCompare((PetscObject)st, STSHIFT, &shift));
+  PetscCall(EPSIsGeneralized(eps, &second));
   PetscCall(PetscPushErrorHandler(Hold, &held));
   error = EPSSolve(eps);
   PetscCall(PetscPopErrorHandler());
   if (!error) PetscFunctionReturn(PETSC_SUCCESS);
-  advice = AdviceOnFactors(&held);
-  SETERRQ(held.comm, held.code ? held.code : error, "%s%s", held.text, advice);
+  SETERRQ(held.comm, held.code ? held.code : error, "%s%s", held.text, AdviceOnFactors(&held, (PetscBool)(second && shift)));
+}
+
+/* Refuses a second matrix that is zero, of which a factorization would speak in numbers of its package's. */
+static PetscErrorCode CheckSecond(const Problem *b, const char *path)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatNorm(b->A, NORM_INFINITY, &norm));
+  PetscCheck(norm != 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
+             "%s: no entry differs from 0, so that A x = l B x has no finite eigenvalue", path);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Time in products is the difference of PETSc's counts before and after the solve. */
@@ -246,6 +263,7 @@ PetscErrorCode SolveEPS(const Problem *a, const Problem *b, Pairs *r)
   PetscLogDouble end, before, after;
 
   PetscFunctionBegin;
+  if (b->A) PetscCall(CheckSecond(b, r->second));
   PetscCall(MakeEPS(a, b, &eps, &watch));
   PetscCall(StorageProductSeconds(&before));
   PetscCall(PetscTime(&watch.start));

@@ -4,6 +4,7 @@
 #include "scattered.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A warp waits for its longest row: where rows have 4 and 12 entries in turn, each differs from the mean by 4. */
 START_TEST(a_gpu_waits_for_long_rows)
@@ -161,6 +162,51 @@ static double seconds_of_slices(int64_t slices)
   return info.seconds;
 }
 
+/* Gives the predicted nanoseconds of a csr that is encoded, as csr on a CPU, as one of so many parts, and the same beside it. */
+static double time_of_part(const macko_csr *c, double parts, macko_matrix **m, double *csr)
+{
+  macko_info info;
+  macko_options o;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_CSR;
+  ck_assert_msg(!macko_encode_part(c, parts, &o, m, &err), "%s", err.text);
+  macko_get_info(*m, &info);
+  *csr = 1e9 * info.csr_seconds;
+  return 1e9 * info.seconds;
+}
+
+/* Each of many parts comes from memory, however well it would stay in the caches by itself, also with new values. */
+START_TEST(parts_share_the_caches)
+{
+  macko_matrix *one, *of_many, *copy;
+  macko_info info;
+  macko_error err = {0};
+  double csr[3];
+  scattered a = scattered_make(2);
+  macko_csr c = scattered_view(&a);
+  c.nrows = ROWS / 8;
+  const double alone = time_of_part(&c, 1, &one, &csr[0]), among = time_of_part(&c, 1e6, &of_many, &csr[1]);
+  ck_assert_double_gt(among, 1.1 * alone);
+  ck_assert_double_gt(csr[1], 1.1 * csr[0]);
+  ck_assert_msg(!macko_copy(of_many, &copy, &err) && !macko_refresh(copy, &c, &err), "%s", err.text);
+  macko_get_info(copy, &info);
+  ck_assert_double_eq_tol(1e9 * info.seconds, among, 1e-6 * among);
+  macko_destroy(&copy), macko_destroy(&of_many);
+  /* What comes next is a whole matrix again, also after a failure. */
+  const double wrong[] = {0.5, 0. / 0.};
+  for (int i = 0; i < 2; i++) ck_assert_int_eq(macko_encode_part(&c, wrong[i], NULL, &copy, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(err.text, "at least 1"), "%s", err.text);
+  c.nrows = -1;
+  ck_assert_int_eq(macko_encode_part(&c, 1e6, NULL, &copy, &err), MACKO_INVALID_MATRIX);
+  c.nrows = ROWS / 8;
+  macko_destroy(&one);
+  ck_assert_double_eq_tol(time_of_part(&c, 1, &one, &csr[2]), alone, 1e-9 * alone);
+  macko_destroy(&one);
+  scattered_free(&a);
+}
+END_TEST
+
 /* A GPU runs 6,700 warps of slices at once: a few more are another wave, which takes longer than its bytes. */
 START_TEST(the_last_wave_counts)
 {
@@ -180,6 +226,7 @@ int main(void)
   tcase_add_test(t, rows_that_leave_room_count);
   tcase_add_test(t, uneven_rows_count);
   tcase_add_test(t, the_last_wave_counts);
+  tcase_add_test(t, parts_share_the_caches);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }

@@ -49,6 +49,11 @@ START_TEST(coordinate_files)
              (double[]){7, -3, -3, 0}, "Matrix Market coordinate integer symmetric");
   check_text("%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n1 3\n2 2", 3, 3, 3,
              (double[]){0, 0, 1, 0, 1, 0, 1, 0, 0}, "Matrix Market coordinate pattern symmetric");
+  /* Of real numbers a Hermitian matrix is a symmetric one. */
+  check_text("%%MatrixMarket matrix coordinate real Hermitian\n2 2 2\n2 1 3\n1 1 5\n", 2, 2, 3, (double[]){5, 3, 3, 0},
+             "Matrix Market coordinate real symmetric");
+  check_text("%%MatrixMarket matrix array integer hermitian\n2 2\n1\n2\n3\n", 2, 2, 4, (double[]){1, 2, 2, 3},
+             "Matrix Market array integer symmetric");
   check_text("%%MatrixMarket matrix coordinate double skew-symmetric\n2 2 1\n2 1 4D-1\n", 2, 2, 2, (double[]){0, -.4, .4, 0},
              "Matrix Market coordinate real skew-symmetric");
   check_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 2 1\n1 2 2\n1 2 4\n", 2, 2, 1, (double[]){0, 7, 0, 0},

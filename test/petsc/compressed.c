@@ -353,6 +353,7 @@ static Suite *suite(void)
   tcase_add_test(t, no_entries);
   add_draw_tests(t);
   add_file_tests(t);
+  add_layout_tests(t);
   add_norm_tests(t);
   add_row_tests(t);
   add_rule_tests(t);

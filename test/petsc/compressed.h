@@ -56,6 +56,7 @@ int can_save(void);
 
 void add_draw_tests(TCase *t);
 void add_file_tests(TCase *t);
+void add_layout_tests(TCase *t);
 void add_norm_tests(TCase *t);
 void add_row_tests(TCase *t);
 void add_rule_tests(TCase *t);

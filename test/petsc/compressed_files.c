@@ -78,6 +78,77 @@ START_TEST(binary_files)
 }
 END_TEST
 
+/* One as a PETSc program finds it that reads the file without a word about blocks: the viewer's .info has them. */
+static void load_blocks(const char *path, const char *type, Mat *A, PetscInt found[4])
+{
+  OK(clear_options()); /* of what an earlier .info has left */
+  new_matrix(type, A);
+  OK(load(path, A, NULL));
+  OK(MatGetBlockSizes(*A, &found[0], &found[1]));
+  OK(MatGetLocalSize(*A, &found[2], &found[3]));
+}
+
+/* Both types write and read them alike, and share rows and columns out by whole blocks then. */
+START_TEST(block_sizes_in_files)
+{
+  const PetscInt cols = _i ? 3 : 2;
+  char           path[64], info[80];
+  PetscInt       first, past;
+  Mat            P, A, B[2];
+  PetscViewer    viewer;
+  path_of(path, sizeof path);
+  snprintf(info, sizeof info, "%s.info", path);
+  OK(MatCreate(PETSC_COMM_WORLD, &P));
+  OK(MatSetSizes(P, PETSC_DECIDE, PETSC_DECIDE, 12, 24));
+  OK(MatSetBlockSizes(P, 3, cols));
+  OK(MatSetType(P, MATAIJ));
+  OK(MatSetUp(P));
+  OK(MatGetOwnershipRange(P, &first, &past));
+  for (PetscInt i = first; i < past; i++) OK(MatSetValue(P, i, i, 2, INSERT_VALUES));
+  assemble(P, MAT_FINAL_ASSEMBLY);
+  OK(MatConvert(P, MATMACKO, MAT_INITIAL_MATRIX, &A));
+  for (int writer = 0; writer < 2; writer++) {
+    PetscInt found[2][4];
+    OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
+    OK(MatView(writer ? A : P, viewer));
+    OK(PetscViewerDestroy(&viewer));
+    load_blocks(path, MATAIJ, &B[0], found[0]);
+    load_blocks(path, MATMACKO, &B[1], found[1]);
+    ASSERT_ALL(found[0][0] == 3 && found[0][1] == cols, "aij finds blocks of %d x %d", (int)found[0][0], (int)found[0][1]);
+    for (int k = 0; k < 4; k++)
+      ASSERT_ALL(found[0][k] == found[1][k], "writer %d, number %d: %d, not %d", writer, k, (int)found[1][k], (int)found[0][k]);
+    assert_same_entries(B[1], B[0], 0, "with blocks");
+    remove_file(path);
+    remove_file(info);
+    DESTROY(&B[0], &B[1]);
+  }
+  DESTROY(&A, &P);
+}
+END_TEST
+
+/* Errors are those of type aij. */
+START_TEST(a_vector_in_place_of_a_matrix)
+{
+  char        path[64];
+  Mat         A, P;
+  Vec         x;
+  PetscViewer viewer;
+  path_of(path, sizeof path);
+  OK(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 9, &x));
+  OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
+  OK(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+  OK(VecView(x, viewer));
+  OK(PetscViewerDestroy(&viewer));
+  new_matrix(MATAIJ, &P);
+  REFUSED(load(path, &P, NULL), PETSC_ERR_FILE_UNEXPECTED, "");
+  new_matrix(MATMACKO, &A);
+  REFUSED(load(path, &A, NULL), PETSC_ERR_FILE_UNEXPECTED, "no PETSc binary matrix");
+  remove_file(path);
+  OK(VecDestroy(&x));
+  DESTROY(&A, &P);
+}
+END_TEST
+
 /* A file of macko_save, made by the first rank; on one rank the form in the file is the matrix's, unless options ask for
  * another. */
 static void save_rows(const char *path, const char *format, macko_type type)
@@ -247,6 +318,8 @@ END_TEST
 void add_file_tests(TCase *t)
 {
   tcase_add_test(t, binary_files);
+  tcase_add_test(t, a_vector_in_place_of_a_matrix);
+  tcase_add_loop_test(t, block_sizes_in_files, 0, 2);
   tcase_add_test(t, files_of_macko_save);
   tcase_add_test(t, files_of_macko_save_that_do_not_fit);
   tcase_add_test(t, a_file_cut_short);

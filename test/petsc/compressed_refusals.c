@@ -221,6 +221,20 @@ START_TEST(dense_products_that_fail)
 }
 END_TEST
 
+/* Errors are those of type aij, also where rows of other ranks are left out. */
+START_TEST(entries_outside_the_matrix)
+{
+  for (int ignored = 0; ignored < 2; ignored++) {
+    Mat A = empty(MATMACKO, 3), P = empty(MATAIJ, 3);
+    if (ignored) OK(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
+    if (ignored) OK(MatSetOption(P, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
+    REFUSED(MatSetValue(P, 3 * ranks(), 0, 1, INSERT_VALUES), PETSC_ERR_ARG_OUTOFRANGE, "");
+    REFUSED(MatSetValue(A, 3 * ranks(), 0, 1, INSERT_VALUES), PETSC_ERR_ARG_OUTOFRANGE, "outside of the matrix");
+    DESTROY(&A, &P);
+  }
+}
+END_TEST
+
 /* A PETSc that does not call MatSetUp by itself lets a program go on without it, as AIJ's preallocation makes up for that. */
 START_TEST(set_up_is_missed)
 {
@@ -249,4 +263,5 @@ void add_refusal_tests(TCase *t)
   tcase_add_loop_test(t, places_count_from_0_or_1, 0, 2);
   tcase_add_test(t, no_gpu);
   tcase_add_test(t, set_up_is_missed);
+  tcase_add_test(t, entries_outside_the_matrix);
 }

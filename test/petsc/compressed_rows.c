@@ -74,6 +74,31 @@ START_TEST(rows_that_go_wrong)
 }
 END_TEST
 
+/* Rows of one entry, some without its column or its value. */
+static PetscErrorCode give_nothing(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
+{
+  static PetscInt    col;
+  static PetscScalar value = 1;
+  const int         *missing = (const int *)context;
+  *n = 1, *cols = &col, *values = &value;
+  if (row == 7 && *missing == 0) *cols = NULL;
+  if (row == 7 && *missing == 1) *values = NULL;
+  return 0;
+}
+
+START_TEST(rows_without_arrays)
+{
+  static const char *const expected[] = {"row 7 has no columns, but a number of entries: 1",
+                                         "row 7 has no values, but a number of entries: 1"};
+  Mat                      A = NULL;
+  for (int missing = 0; missing < 2; missing++)
+    REFUSED(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS, give_nothing, &missing, &A),
+            PETSC_ERR_LIB, expected[missing]);
+  REFUSED(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS, NULL, NULL, &A), PETSC_ERR_ARG_NULL,
+          "no function that gives rows");
+}
+END_TEST
+
 enum { GAPS = 300 };
 
 /* A diagonal, and in some rows an entry far from it: in every third row of ten, then in none for a long time. */
@@ -187,5 +212,6 @@ void add_row_tests(TCase *t)
   tcase_add_loop_test(t, arrays_of_a_program, 0, 2);
   tcase_add_test(t, rows_are_asked_for_in_order);
   tcase_add_test(t, rows_that_go_wrong);
+  tcase_add_test(t, rows_without_arrays);
   tcase_add_test(t, long_gaps_between_rows);
 }

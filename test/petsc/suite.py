@@ -26,6 +26,11 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 TOLERANCE = 1e-6
 
 
+def temporary_folder():
+    """It goes at the end, also where a program that was stopped still writes there: from Python 3.10 on that is no failure."""
+    return tempfile.TemporaryDirectory(**({"ignore_cleanup_errors": True} if sys.version_info >= (3, 10) else {}))
+
+
 class Suite:
     def __init__(self, plugin, folder, programs):
         self.plugin, self.folder, self.programs = plugin, os.path.abspath(folder), programs
@@ -113,7 +118,7 @@ class Suite:
 
     def run(self, program, ranks, arguments, test, source, products):
         """Status and output of one run in a folder of its own; products: that of ours, counted."""
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             for name in test.get("localrunfiles", "").split():
                 path = os.path.dirname(source) + "/" + name
                 (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, folder + "/" + name)
@@ -255,7 +260,7 @@ class Suite:
     def everything(self):
         print("program", "test", "ranks", "arguments", "swap", "result", "products", "aij | aijmacko", sep="\t")
         runs = collections.deque()
-        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        with temporary_folder() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             for source, name in self.sources():
                 runs.extend(self.started(source, name, folder, pool))
                 while runs and runs[0][1].done():

@@ -175,6 +175,22 @@ for n in 1 2; do
     fail "advice on a target"
   expect 0 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/singular.mtx" -eps_target 0.01
 done
+# A second matrix that is singular, which is factored where there is no target, and one that is zero.
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 1\n3 3 2\n' >"$dir/gap.mtx"
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 0\n' >"$dir/empty.mtx"
+for n in 1 2; do
+  mpi="${MPIEXEC:-mpiexec} -n $n"
+  $mpi $eigs "$dir/singular.mtx" -b "$dir/gap.mtx" >"$dir/text" 2>&1 && fail "an answer with a singular B"
+  ! grep -q MUMPS "$dir/text" ||
+    grep -q "^macko-eigs: .*: B, which is factored without a target, is singular: take an -eps_target that is no" "$dir/text" ||
+    fail "advice on a singular B"
+  expect 0 $mpi $eigs "$dir/singular.mtx" -b "$dir/gap.mtx" -eps_target 0.3
+  for type in aijmacko macko; do
+    expect 1 $mpi $eigs "$dir/singular.mtx" -b "$dir/empty.mtx" -mat_type $type
+    grep -q "^macko-eigs: .*empty.mtx: no entry differs from 0, so that A x = l B x has no finite eigenvalue" "$dir/text" ||
+      fail "a B that is zero"
+  done
+done
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 7\n1 1 4\n2 2 4\n3 3 4\n4 4 4\n2 1 -1\n3 2 -1\n4 3 -1\n' >"$dir/four.mtx"
 expect 1 $eigs "$dir/four.mtx" -eps_interval 2,5
 grep -q "^macko-eigs: Zero pivot.*: the matrix less an end of -eps_interval is singular, .*: move that end a little$" "$dir/text" ||

@@ -154,7 +154,7 @@ for words in "coordinate real symetric: the banner's symmetry is 'symetric', non
   "coordinate unsigned-integer general: the banner's field is 'unsigned-integer', none of real, double, integer, pattern, complex" \
   "dense real general: the banner's format is 'dense', none of coordinate, array" "array real: the banner ends before the symmetry" \
   "coordinate real general more words: 'more words' follows the banner's symmetry" "coordinate complex general: the values are complex" \
-  "coordinate real hermitian: the values are complex; macko stores real matrices" \
+  "array complex hermitian: the values are complex; macko stores real matrices" \
   "array pattern general: a pattern can be neither an array nor skew-symmetric" \
   "coordinate pattern skew-symmetric: a pattern can be neither an array nor skew-symmetric"; do
   banner "matrix ${words%%:*}"

@@ -155,6 +155,12 @@ if [ -x $eigs ]; then
   refused 1 "-json and -vectors name one file" $eigs "$T" -vectors "$dir/v.mtx" -json "$dir/sub/../v.mtx"
 fi
 
+refused 1 "-json and -solution both go to standard output" $solve "$T" -json - -solution /dev/stdout
+[ ! -s "$dir/out" ] || fail "two outputs in one stream"
+refused 1 "-json and -solution both go to standard output" $solve "$T" -json /dev/stdout -solution "$dir/out"
+$solve "$T" -ksp_gmres_restart 50 -json - -solution /dev/null >/dev/null 2>"$dir/err" || fail "nothing twice"
+[ ! -x $eigs ] || refused 1 "-json and -vectors both go to standard output" $eigs "$T" -json - -vectors /dev/stdout
+
 # JSON into a pipe, through a link, to standard output.
 mkfifo "$dir/pipe"
 cat "$dir/pipe" >"$dir/piped" &

@@ -93,6 +93,12 @@ assert abs(macko.encode(arrays, shape) @ numpy.ones(shape[1])).sum() > 0
 one = macko.encode((s.indptr + 1, s.indices + 1, s.data), s.shape, index_base=1)
 assert (one.arrays()[1] == s.indices).all()
 assert (macko.encode((s.indptr.astype("u2"), s.indices.astype("i2"), s.data.astype("i4")), s.shape) @ numpy.ones(n)).size == n
+wide = numpy.array([1, -0.5, numpy.inf, numpy.nan], "longdouble")
+back = macko.encode(([0, 4], [0, 1, 2, 3], wide), (1, 4), format="csr").arrays()[2]
+assert back.dtype == numpy.float64 and numpy.array_equal(back, wide.astype("f8"), equal_nan=True), back
+if numpy.finfo("longdouble").nmant > 52:  # elsewhere it is a double
+    for inexact in (1 + numpy.finfo("longdouble").eps, numpy.finfo("longdouble").max):
+        refuses("that have no exact double", macko.encode, ([0, 1], [0], numpy.array([inexact], "longdouble")), (1, 1))
 assert macko.encode(scipy.sparse.csr_matrix((3, 0))).multiply(numpy.empty(0)).tolist() == [0, 0, 0]
 
 refused("INVALID_ARGUMENT", 'the nearest is "slice"', macko.encode, s, layout="slcie")
