@@ -158,6 +158,14 @@ module macko_cuda_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_device_diagonal_csr_c
     end function macko_device_diagonal_csr_c
+    function macko_device_nonempty_rows_c(csr, rows, stream, err) bind(c, name="macko_device_nonempty_rows")
+      import
+      type(macko_csr), intent(in) :: csr
+      type(c_ptr), value :: rows
+      type(c_ptr), value :: stream
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_device_nonempty_rows_c
+    end function macko_device_nonempty_rows_c
     function macko_device_gather_c(type, x, indices, n, to, stream, err) bind(c, name="macko_device_gather")
       import
       integer(c_int), value :: type

@@ -80,6 +80,15 @@ PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* No rows are in GPU memory. */
+PetscErrorCode MackoDeviceNonemptyRows(const MackoRows *rows, PetscInt *count)
+{
+  PetscFunctionBegin;
+  (void)rows;
+  *count = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscInt64 MackoDeviceBytes(const Mat_Macko *m)
 {
   (void)m;
