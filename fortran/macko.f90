@@ -484,6 +484,9 @@ contains
     end do
     err%text(i) = c_null_char
     err%status = status
+    err%place = 0
+    err%row = -1
+    err%col = -1
     fail = status
   end function fail
 

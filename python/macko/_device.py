@@ -3,7 +3,7 @@ import ctypes
 import os
 import weakref
 
-from ._library import Error, call_of, candidates, lib, real_of
+from ._library import CError, Error, call_of, candidates, lib, real_of
 
 _types = {"<f8": (0, 8), "<f4": (1, 4), "<f2": (2, 2)}
 _int, _int64, _double, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
@@ -31,9 +31,9 @@ def library():
             continue
         for function, (result, arguments) in _signatures.items():
             getattr(cuda, function).restype, getattr(cuda, function).argtypes = result, arguments
-        why = ctypes.create_string_buffer(516)
-        if not cuda.macko_device_count(why):
-            raise Error("DEVICE", "no GPU can be used: " + why.raw[4:].split(b"\0")[0].decode("utf-8", "replace"))
+        why = CError()
+        if not cuda.macko_device_count(ctypes.byref(why)):
+            raise Error("DEVICE", "no GPU can be used: " + why.text.decode("utf-8", "replace"))
         _found.append(cuda)
         return cuda
     raise Error("DEVICE", "libmacko_cuda is not found (" + "; ".join(reasons) + "): build with CUDA, or name the file in MACKO_CUDA_LIBRARY")
