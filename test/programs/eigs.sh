@@ -176,7 +176,7 @@ for n in 1 2; do
   expect 0 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/singular.mtx" -eps_target 0.01
 done
 # A second matrix that is singular, which is factored where there is no target, and one that is zero.
-printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 1\n3 3 2\n' >"$dir/gap.mtx"
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 2 0\n3 3 2\n' >"$dir/gap.mtx"
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 0\n' >"$dir/empty.mtx"
 for n in 1 2; do
   mpi="${MPIEXEC:-mpiexec} -n $n"
