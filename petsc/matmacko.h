@@ -65,13 +65,6 @@ typedef struct {
   PetscInt         ncols, nonempty_rows;
   PetscInt64       nnz;
 
-  /* How many rows have entries, and of which matrix with which arrays that is known. */
-  struct {
-    Mat              of;
-    const void      *data;
-    PetscObjectState state, nonzerostate;
-    PetscInt         nonempty;
-  } rows;
 
   /* The same in GPU memory, with the counts below that it was made from, and room there. */
   struct macko_device_matrix *device;

@@ -14,6 +14,17 @@ PetscErrorCode MackoAgreeSize(Mat A, const char *what, PetscInt given, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoAgreeVector(Mat A, const char *what, Vec v, PetscInt wanted)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  if (!v) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(MackoAgreeSize(A, what, n, wanted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Products ask no other rank before they begin, as that would cost more than many of them take. */
 PetscErrorCode MackoCheckVectors(Mat A, macko_op op, Vec x, Vec z)
 {

@@ -8,6 +8,9 @@
    number. Collective. */
 PETSC_INTERN PetscErrorCode MackoAgreeSize(Mat A, const char *what, PetscInt given, PetscInt wanted);
 
+/* The same of the elements that v has on this rank; v may be NULL. Collective. */
+PETSC_INTERN PetscErrorCode MackoAgreeVector(Mat A, const char *what, Vec v, PetscInt wanted);
+
 /* Raises that on all ranks where B and C are not of the sizes of C = op(A) B. Collective. */
 PETSC_INTERN PetscErrorCode MackoCheckDense(Mat A, macko_op op, Mat B, Mat C);
 

@@ -171,30 +171,13 @@ PetscInt MackoNonemptyRows(PetscInt n, const PetscInt *ia)
   return count;
 }
 
-/* Solvers ask several times of the same matrix, which may have millions of rows, so the count is kept until the matrix changes.
-   AIJ counts operations by it. Rows that are in GPU memory are counted there: reading the host's takes as long as half of what
+/* AIJ counts operations by them. Rows that are in GPU memory are counted there: reading the host's takes as long as half of what
    encoding does. */
-static PetscErrorCode CountNonemptyRows(Mat A, const MackoRows *rows, PetscInt *count)
+static PetscErrorCode CountNonemptyRows(const MackoRows *rows, PetscInt *count)
 {
-  Mat_Macko       *m;
-  const PetscInt  *ia, *ja;
-  PetscInt         n;
-  PetscObjectState state, nonzerostate;
-  PetscBool        done;
-
   PetscFunctionBegin;
-  PetscCall(MackoGet(A, &m));
-  PetscCall(MackoCurrentState(A, &state, &nonzerostate));
-  if (m->rows.of != A || m->rows.data != A->data || m->rows.state != state || m->rows.nonzerostate != nonzerostate) {
-    if (rows->device) PetscCall(MackoDeviceNonemptyRows(rows, &m->rows.nonempty));
-    else {
-      PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
-      m->rows.nonempty = MackoNonemptyRows(n, ia);
-      PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
-    }
-    m->rows.of = A, m->rows.data = A->data, m->rows.state = state, m->rows.nonzerostate = nonzerostate;
-  }
-  *count = m->rows.nonempty;
+  if (rows->device) PetscCall(MackoDeviceNonemptyRows(rows, count));
+  else *count = MackoNonemptyRows((PetscInt)rows->csr.nrows, (const PetscInt *)rows->csr.row_ptr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,7 +214,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
       *status = MACKO_OK, refresh = PETSC_FALSE;
       nonzerostate = ++A->nonzerostate; /* AIJCUSPARSE, too, then copies columns again, and not values alone */
     }
-    if (!refresh) PetscCall(CountNonemptyRows(A, &rows, &m->nonempty_rows));
+    if (!refresh) PetscCall(CountNonemptyRows(&rows, &m->nonempty_rows));
     if (!refresh) PetscCall(Encode(m, &rows, device, &done, status, err));
     PetscCall(MackoCloseRows(A, &rows));
   }

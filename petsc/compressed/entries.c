@@ -181,19 +181,6 @@ static PetscErrorCode MatScale_Macko(Mat A, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc hands on vectors of any sizes. Collective. */
-static PetscErrorCode CheckFactors(Mat A, Vec left, Vec right)
-{
-  PetscInt n;
-
-  PetscFunctionBegin;
-  if (left) PetscCall(VecGetLocalSize(left, &n));
-  if (left) PetscCall(MackoAgreeSize(A, "elements of the left vector", n, A->rmap->n));
-  if (right) PetscCall(VecGetLocalSize(right, &n));
-  if (right) PetscCall(MackoAgreeSize(A, "elements of the right vector", n, A->cmap->n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The factors for columns of other ranks come through the halo. The arrays are closed before a failure is passed on. */
 static PetscErrorCode MatDiagonalScale_Macko(Mat A, Vec left, Vec right)
 {
@@ -201,7 +188,9 @@ static PetscErrorCode MatDiagonalScale_Macko(Mat A, Vec left, Vec right)
   Factors         own = {.all = 1}, off = {.all = 1};
 
   PetscFunctionBegin;
-  PetscCall(CheckFactors(A, left, right));
+  /* PETSc hands on vectors of any sizes. */
+  PetscCall(MackoAgreeVector(A, "elements of the left vector", left, A->rmap->n));
+  PetscCall(MackoAgreeVector(A, "elements of the right vector", right, A->cmap->n));
   if (left) {
     PetscCall(VecGetArrayRead(left, &own.left));
     off.left = own.left;

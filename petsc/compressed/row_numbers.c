@@ -39,12 +39,7 @@ static PetscScalar SumOfSizes(PetscInt row, PetscInt n, const PetscInt *cols, co
 /* PETSc hands on a vector of any size. Collective. */
 static PetscErrorCode CheckSize(Mat A, Vec v)
 {
-  PetscInt n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(MackoAgreeSize(A, "elements of the vector", n, A->rmap->n));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return MackoAgreeVector(A, "elements of the vector", v, A->rmap->n);
 }
 
 /* Puts such a number of every row of this rank into v, and where found is not NULL a column for each. Ranks agree at the end on
