@@ -4,6 +4,8 @@
 /* One block of threads lists the blocks of a product: each thread looks at four slices at a time. */
 enum { LISTERS = 1024, TOGETHER = 4, WARPS_OF_LISTERS = LISTERS / WARP };
 
+static const char what[] = "sharing slices among warps";
+
 /* Gives, as the logarithm of their number, how many warps take each of so many slices from one on: the longest is shared until a
  * part has `most` steps at most. */
 static __device__ int log_parts(const eccsr &a, int64_t slice, int slices, uint32_t most)
@@ -82,29 +84,35 @@ static __global__ void __launch_bounds__(THREADS) start_kernel(eccsr a, eccsr_st
   if (part.from < part.to) note_start(a, s, part.from, starts + (int64_t)blockIdx.x * WARPS + warp);
 }
 
-/* Counts the blocks first, as that says how much memory they take. */
-macko_status macko_eccsr_list_parts(const eccsr &slices, uint32_t most, cudaStream_t stream, eccsr_parts *parts, macko_error *err)
+/* Takes memory for the blocks and starts that are counted in *parts and fills it; `counted` has how many blocks share slices. What
+ * fails leaves what was taken in *parts. */
+static macko_status fill_parts(eccsr a, uint32_t most, int64_t *counted, cudaStream_t stream, eccsr_parts *parts, macko_error *err)
 {
-  static const char what[] = "sharing slices among warps";
-  int64_t numbers[2] = {0}, *counted = NULL;
   void *list = NULL, *starts = NULL;
-  eccsr a = slices;
+  macko_status s = macko_device_alloc(parts->count * (int64_t)sizeof *parts->blocks, what, &list, err);
+  parts->blocks = (const uint64_t *)list;
+  if (!s) s = macko_device_alloc(parts->shared * WARPS * (int64_t)sizeof *parts->starts, what, &starts, err);
+  parts->starts = (const eccsr_start *)starts;
+  a.parts = *parts;
+  if (!s)
+    s = macko_cuda_status(launch(list_kernel, 1, LISTERS, 0, stream, a, most, (uint64_t *)list, counted), what, err);
+  if (!s)
+    s = macko_cuda_status(launch(start_kernel, (unsigned)parts->shared, THREADS, 0, stream, a, (eccsr_start *)starts), what, err);
+  return s ? s : macko_cuda_status(cudaStreamSynchronize(stream), what, err);
+}
+
+/* Counts the blocks first, as that says how much memory they take. */
+macko_status macko_eccsr_list_parts(const eccsr &a, uint32_t most, cudaStream_t stream, eccsr_parts *parts, macko_error *err)
+{
+  int64_t numbers[2] = {0}, *counted = NULL;
   *parts = {};
   macko_status s = macko_device_alloc((int64_t)sizeof numbers, what, (void **)&counted, err);
-  if (s) return s;
-  list_kernel<<<1, LISTERS, 0, stream>>>(a, most, NULL, counted);
-  s = macko_cuda_status(cudaMemcpyAsync(numbers, counted, sizeof numbers, cudaMemcpyDeviceToHost, stream), what, err);
+  if (!s) s = macko_cuda_status(launch(list_kernel, 1, LISTERS, 0, stream, a, most, (uint64_t *)NULL, counted), what, err);
+  if (!s) s = macko_cuda_status(cudaMemcpyAsync(numbers, counted, sizeof numbers, cudaMemcpyDeviceToHost, stream), what, err);
   if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), what, err);
-  const int64_t count = numbers[0] + numbers[1];
-  if (!s && numbers[0]) s = macko_device_alloc(count * (int64_t)sizeof *parts->blocks, what, &list, err);
-  if (!s && numbers[0]) s = macko_device_alloc(numbers[0] * WARPS * (int64_t)sizeof *parts->starts, what, &starts, err);
   if (!s && numbers[0]) {
-    *parts = {(const uint64_t *)list, (const eccsr_start *)starts, count, numbers[0]};
-    a.parts = *parts;
-    list_kernel<<<1, LISTERS, 0, stream>>>(a, most, (uint64_t *)list, counted);
-    start_kernel<<<(unsigned)numbers[0], THREADS, 0, stream>>>(a, (eccsr_start *)starts);
-    s = macko_cuda_status(cudaGetLastError(), what, err);
-    if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), what, err);
+    parts->count = numbers[0] + numbers[1], parts->shared = numbers[0];
+    s = fill_parts(a, most, counted, stream, parts, err);
   }
   cudaFree(counted);
   if (s) macko_eccsr_free_parts(parts);

@@ -6,8 +6,8 @@
 #include "eccsr/eccsr_device.h"
 
 /* This is what part number `number` of so many has of a slice: steps from .. to - 1, an even number of them but for the last part,
- * as warps take two at once where runs are of three columns. A part may have none. start is where it begins, if that is not step 0;
- * NULL there. */
+ * as warps take two at once where runs are of three columns. A part may have none. start is read where it does not begin with step
+ * 0. */
 struct eccsr_part {
   int from, to;
   const eccsr_start *start;

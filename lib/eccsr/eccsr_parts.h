@@ -49,8 +49,8 @@ static inline int64_t macko_eccsr_most_steps(const macko_eccsr_counts *c, int64_
   const double mean = (double)nnz / (double)nrows / width, share = MACKO_ECCSR_SPREAD * mean * (double)c->slices / at_once;
   const double spread = fmax(share, MACKO_ECCSR_LEAST_SPREAD);
   if ((double)c->slices > at_once) return MACKO_ECCSR_LONGER * spread < longest ? (int64_t)spread : 0;
-  const double fitting = macko_eccsr_fitting_steps(c, mean, at_once);
-  return fitting < longest ? (int64_t)ceil(fitting) : 0;
+  const double fitting = ceil(macko_eccsr_fitting_steps(c, mean, at_once));
+  return fitting < longest ? (int64_t)fitting : 0;
 }
 
 /* Returns the steps of the longest part, where the rest is as above. */

@@ -72,23 +72,19 @@ static double width_of(const macko_eccsr_work *work)
 /* The GPU that costs are of. */
 enum { MULTIPROCESSORS = 132 };
 
-/* Says whether warps of a GPU share slices, with values as they are; not all types have kernels in which they do. */
-static int are_shared(const macko_csr *a, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+/* Returns the steps that a GPU takes one after the other for the longest block, or for the longest part where warps share it, with
+ * values as they are; not all types have kernels in which they do. */
+static int64_t longest_of(const macko_csr *a, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
-  return macko_eccsr_may_share(a->value_type, a->value_type) &&
-         macko_eccsr_most_steps(c, a->nrows, work->entries, MULTIPROCESSORS) > 0;
+  return macko_eccsr_may_share(a->value_type, a->value_type)
+           ? macko_eccsr_longest_part(c, a->nrows, work->entries, MULTIPROCESSORS)
+           : c->longest;
 }
 
-/* Returns the steps that a GPU takes one after the other for the longest block, or for the longest part where warps share it. */
-static double longest_of(const macko_csr *a, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+/* Gives what a GPU takes more where slices are shared, their longest part being that, or do not all run at once. */
+static double start_of_slices(const macko_cost *cost, const macko_eccsr_counts *c, int64_t longest)
 {
-  return (double)(are_shared(a, c, work) ? macko_eccsr_longest_part(c, a->nrows, work->entries, MULTIPROCESSORS) : c->longest);
-}
-
-/* Gives what a GPU takes more where slices are shared or do not all run at once. */
-static double start_of_slices(const macko_cost *cost, const macko_csr *a, const macko_eccsr_counts *c, const macko_eccsr_work *work)
-{
-  return (are_shared(a, c, work) ? cost->eccsr_shared : 0) +
+  return (longest < c->longest ? cost->eccsr_shared : 0) +
          ((double)c->slices > macko_eccsr_at_once(c, MULTIPROCESSORS) ? cost->eccsr_waves : 0);
 }
 
@@ -134,9 +130,9 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
   const double sum = (double)work->entries * entry + (double)work->runs * run + (double)c->blocks * block +
                      (1 - share) * (double)c->slices * cost->eccsr_slice +
                      (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty;
-  const double longest = longest_of(a, c, work);
-  return cost->product + single * sum + start_of_slices(cost, a, c, work) +
-         (mostly_masked(c) ? wait_with_masks(cost, longest, c, work) : wait_for_longest(cost, longest, work));
+  const int64_t longest = longest_of(a, c, work);
+  return cost->product + single * sum + start_of_slices(cost, c, longest) +
+         (mostly_masked(c) ? wait_with_masks(cost, (double)longest, c, work) : wait_for_longest(cost, (double)longest, work));
 }
 
 /* Gives the nanoseconds that a CPU waits for lines of x that it has not foreseen: blocks of a slice go on together, so that one

@@ -40,6 +40,18 @@ static test_matrix make(const coupling *c, int64_t nodes)
   return a;
 }
 
+/* Products with the matrix by values of the first kinds of all, each by codecs from first to last. */
+static void with_kinds(test_matrix *a, macko_options *o, macko_values first, macko_values last)
+{
+  for (int kind = 0; kind < 6; kind++) {
+    a->type = test_kinds[kind].type;
+    test_fill(a, test_kinds[kind].values);
+    test_products *p = test_products_make(a);
+    for (int values = (int)first; values <= (int)last; values++) o->values = (macko_values)values, with_options(a, p, o);
+    test_products_free(p);
+  }
+}
+
 START_TEST(unknowns_of_nodes)
 {
   const coupling *c = couplings + _i % COUPLINGS;
@@ -48,14 +60,7 @@ START_TEST(unknowns_of_nodes)
   macko_options o;
   macko_options_init(&o);
   o.format = MACKO_FORMAT_ECCSR, o.target = MACKO_TARGET_GPU;
-  for (int kind = 0; kind < 6; kind++) {
-    a.type = test_kinds[kind].type;
-    test_fill(&a, test_kinds[kind].values);
-    test_products *p = test_products_make(&a);
-    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++)
-      o.values = (macko_values)values, with_options(&a, p, &o);
-    test_products_free(p);
-  }
+  with_kinds(&a, &o, MACKO_VALUES_RAW, MACKO_VALUES_DICT);
   test_free(&a);
 }
 END_TEST
@@ -125,13 +130,7 @@ START_TEST(long_rows_among_many)
   macko_options o;
   macko_options_init(&o);
   o.format = MACKO_FORMAT_ECCSR, o.target = MACKO_TARGET_GPU;
-  for (int kind = 0; kind < 6; kind++) {
-    a.type = test_kinds[kind].type;
-    test_fill(&a, test_kinds[kind].values);
-    test_products *p = test_products_make(&a);
-    with_options(&a, p, &o);
-    test_products_free(p);
-  }
+  with_kinds(&a, &o, MACKO_VALUES_AUTO, MACKO_VALUES_AUTO);
   test_free(&a);
 }
 END_TEST
