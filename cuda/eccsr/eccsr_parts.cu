@@ -1,8 +1,9 @@
 /* Format eccsr on the GPU: which slices several warps share, and where the part of each begins. */
+#include "core/block.cuh"
 #include "eccsr/eccsr.cuh"
 
 /* One block of threads lists the blocks of a product: each thread looks at four slices at a time. */
-enum { LISTERS = 1024, TOGETHER = 4, WARPS_OF_LISTERS = LISTERS / WARP };
+enum { LISTERS = 1024, TOGETHER = 4 };
 
 static const char what[] = "sharing slices among warps";
 
@@ -15,24 +16,6 @@ static __device__ int log_parts(const eccsr &a, int64_t slice, int slices, uint3
   return longest <= most ? 0 : longest <= 2 * most ? 1 : 2;
 }
 
-/* Gives the sum of the counts of the threads before the calling one, and in *all that of all. */
-static __device__ unsigned sum_before(unsigned count, unsigned *all)
-{
-  __shared__ unsigned sums[WARPS_OF_LISTERS];
-  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-  const unsigned own = sum_up_to_lane(count, lane);
-  __syncthreads();
-  if (lane == WARP - 1) sums[warp] = own;
-  __syncthreads();
-  unsigned before = own - count;
-  *all = 0;
-  for (int w = 0; w < WARPS_OF_LISTERS; w++) {
-    if (w < warp) before += sums[w];
-    *all += sums[w];
-  }
-  return before;
-}
-
 /* Lists the blocks of threads in list, those that share slices first, so that the longest slices begin before others, and sets
  * numbers to how many blocks share slices and how many do not. list may be NULL: they are only counted; else numbers must have been
  * set. */
@@ -43,12 +26,12 @@ static __global__ void __launch_bounds__(LISTERS) list_kernel(eccsr a, uint32_t 
     const int64_t slice = first + TOGETHER * (int64_t)threadIdx.x, left = a.count - slice;
     const int slices = (int)max((int64_t)0, min(left, (int64_t)TOGETHER)), log = log_parts(a, slice, slices, most);
     const int each = WARPS >> log, blocks = (slices + each - 1) / each;
-    unsigned all_shared, all_whole;
-    const int64_t of_shared = shared + sum_before(log ? blocks : 0, &all_shared);
-    const int64_t of_whole = whole + sum_before(log ? 0 : blocks, &all_whole);
+    uint64_t all_shared, all_whole;
+    const int64_t of_shared = shared + (int64_t)scan_block(log ? blocks : 0, &all_shared);
+    const int64_t of_whole = whole + (int64_t)scan_block(log ? 0 : blocks, &all_whole);
     for (int i = 0; list && i < blocks; i++)
       list[(log ? of_shared : of_whole) + i] = (uint64_t)(slice + i * each) << 2 | (uint64_t)log;
-    shared += all_shared, whole += all_whole;
+    shared += (int64_t)all_shared, whole += (int64_t)all_whole;
   }
   if (threadIdx.x == 0 && !list) numbers[0] = shared, numbers[1] = whole;
 }

@@ -1,5 +1,6 @@
 /* Rows of a csr in device memory put into blocks and slices of format eccsr: warps compare rows, a block of threads takes a
  * window. The rules are those of lib/eccsr/eccsr_blocks.c, eccsr_aligned.c and eccsr_slices.c. */
+#include "core/block.cuh"
 #include "eccsr/eccsr_runs.cuh"
 
 /* ROW_BLOCKS is the most blocks of threads that go through rows, a warp a row: their warps go on to further rows. */
@@ -230,25 +231,6 @@ static __global__ void blocks_kernel(macko_device_csr a, macko_eccsr_windows w)
 
 /* These are the rows of a window up to a power of two, which a bitonic sort needs, and how a block of threads shares them out. */
 enum { KEYS = 4096, SORT_THREADS = 1024, PER_THREAD = KEYS / SORT_THREADS };
-
-/* Gives the sum of what the threads before this one have, and in *all that of all threads. All threads of the block take part;
- * the first barrier lets the shared memory be used again. */
-static __device__ uint64_t scan_block(uint64_t mine, uint64_t *all)
-{
-  __shared__ uint64_t of_warps[WARP];
-  const int warp = (int)threadIdx.x / WARP, count = (int)blockDim.x / WARP;
-  const uint64_t sum = sum_up_to_lane(mine, lane_number());
-  __syncthreads();
-  if (lane_number() == WARP - 1) of_warps[warp] = sum;
-  __syncthreads();
-  uint64_t before = 0;
-  *all = 0;
-  for (int i = 0; i < count; i++) {
-    if (i < warp) before += of_warps[i];
-    *all += of_warps[i];
-  }
-  return before + sum - mine;
-}
 
 /* Sorts KEYS keys in shared memory (bitonic sort). All keys differ but those of no block, which come last, so that the order is
  * always the same. */
