@@ -9,29 +9,25 @@ static int is_hosts(const macko_encoder *e)
 }
 
 /* This is the number of arrays that a transposition takes. */
-enum { ROOMS = 8 };
+enum { ARRAYS = 8 };
 
-/* Takes device memory for the transpose and for making it. What was taken before a failure is known to *t, so that give_back
- * finds it. */
+/* Takes one room for the transpose and for making it. The first array begins where the room does. */
 static macko_status take_room(macko_encoder *e, macko_device_transposition *t, macko_error *err)
 {
-  const int64_t entries = (e->a.nnz + 1) * 4;
-  void *room[ROOMS] = {NULL};
+  const int64_t entries = (e->a.nnz + 1) * 4, align = MACKO_ROOM_ALIGN;
+  int64_t at[ARRAYS + 1] = {0};
+  void *room = NULL;
   macko_status s = macko_cuda_status(macko_transpose_work(&e->a, &t->work_bytes), "transposing", err);
-  const int64_t bytes[ROOMS] = {entries, entries, entries, entries, (e->a.ncols + 1) * 4, entries,
-                                e->a.nnz * macko_type_bytes(e->csr.value_type), (int64_t)t->work_bytes};
-  for (int i = 0; !s && i < ROOMS; i++) s = macko_encoder_room(e, bytes[i], &room[i], err);
-  t->columns[0] = room[0], t->columns[1] = room[1], t->entries[0] = room[2], t->entries[1] = room[3];
-  t->row_ptr = room[4], t->cols = room[5], t->values = room[6], t->work = room[7];
+  const int64_t bytes[ARRAYS] = {entries, entries, entries, entries, (e->a.ncols + 1) * 4, entries,
+                                 e->a.nnz * macko_type_bytes(e->csr.value_type), (int64_t)t->work_bytes};
+  for (int i = 0; i < ARRAYS; i++) at[i + 1] = at[i] + (bytes[i] + align - 1) / align * align;
+  if (!s) s = macko_encoder_room(e, at[ARRAYS], &room, err);
+  if (s) return s;
+  char *arrays = room;
+  t->columns[0] = room, t->columns[1] = (void *)(arrays + at[1]);
+  t->entries[0] = (void *)(arrays + at[2]), t->entries[1] = (void *)(arrays + at[3]);
+  t->row_ptr = (void *)(arrays + at[4]), t->cols = (void *)(arrays + at[5]), t->values = arrays + at[6], t->work = arrays + at[7];
   return s;
-}
-
-/* Gives the memory back before the encoder is closed, because what the encoder does next needs room itself. */
-static void give_back(macko_encoder *e, const macko_device_transposition *t)
-{
-  void *room[ROOMS] = {t->columns[0], t->columns[1], t->entries[0], t->entries[1], t->row_ptr, t->cols, t->values, t->work};
-  for (int i = 0; i < ROOMS; i++)
-    if (room[i]) macko_encoder_give_back(e, room[i]);
 }
 
 /* Encodes the transpose as the matrix was asked to be, or by automatic choice for a GPU where that fails as macko_transpose
@@ -60,7 +56,7 @@ macko_status macko_encode_transpose(macko_encoder *e, const macko_device_matrix 
   if (!s) s = macko_cuda_status(macko_transpose_csr(&e->a, &t, e->stream), "transposing", err);
   csr.row_ptr = t.row_ptr, csr.cols = t.cols, csr.values = t.values;
   if (!s) s = encode(&csr, d, e->stream, transpose, err);
-  give_back(e, &t);
+  if (t.columns[0]) macko_encoder_give_back(e, t.columns[0]); /* what the encoder does next needs room itself */
   return s;
 }
 

@@ -4,8 +4,14 @@
 
 #include "core/encode.h"
 
-/* This is the number of pieces of device memory that an encoder can hold at a time. */
-enum { MACKO_ENCODER_ROOMS = 64 };
+/* This is device memory that rooms of an encoder are cut from, one after the other. */
+typedef struct {
+  char *memory;
+  int64_t bytes, used;
+} macko_slab;
+
+/* These are the number of slabs that an encoder can hold at a time, and where rooms begin, as do vectors of any kind. */
+enum { MACKO_ENCODER_SLABS = 64, MACKO_ROOM_ALIGN = 256 };
 
 /* This is an encoding under way. It lives on the stack of one call of the public functions. */
 typedef struct macko_encoder {
@@ -16,8 +22,8 @@ typedef struct macko_encoder {
   uint64_t pattern; /* the number of its pattern (lib/core/pattern.h) where it is readable */
   int64_t longest;  /* entries of the longest row, then */
   int mistaken; /* 1: two blocks of equal hash were not equal; the host must encode, which compares blocks, not hashes */
-  void *rooms[MACKO_ENCODER_ROOMS]; /* device memory that closing frees */
-  int nrooms;
+  macko_slab slabs[MACKO_ENCODER_SLABS]; /* device memory that closing frees */
+  int nslabs;
   void *answer;          /* device memory of 1024 bytes for what kernels answer; each question overwrites it */
   unsigned misfits;      /* as macko_find_misfits answers, once it was asked */
   int misfits_known;
@@ -33,8 +39,9 @@ typedef struct macko_encoder {
 macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko_encoder *e, macko_error *err);
 void macko_close_encoder(macko_encoder *e);
 
-/* Takes device memory that lasts until the encoder is closed, or until it is given back before. Errors: OUT_OF_MEMORY, LIMIT,
- * DEVICE. */
+/* The first takes device memory that lasts until the encoder is closed, or until it is given back before, which only the room that
+ * was taken last can be. What ran on the stream may still use a room that is given back: whoever gets it next comes later there.
+ * Errors: OUT_OF_MEMORY, LIMIT, DEVICE. */
 macko_status macko_encoder_room(macko_encoder *e, int64_t bytes, void **room, macko_error *err);
 void macko_encoder_give_back(macko_encoder *e, void *room);
 

@@ -3,8 +3,9 @@
 #include "core/block.cuh"
 #include "eccsr/eccsr_runs.cuh"
 
-/* ROW_BLOCKS is the most blocks of threads that go through rows, a warp a row: their warps go on to further rows. */
-enum { WINDOW = MACKO_ECCSR_WINDOW, SLICES = MACKO_ECCSR_WINDOW_SLICES, ROW_BLOCKS = 8192 };
+/* ROW_BLOCKS is the most blocks of threads that go through rows, a warp a row: their warps go on to further rows. SAMPLE_BLOCKS
+ * are the most where each of them adds to the same counts. */
+enum { WINDOW = MACKO_ECCSR_WINDOW, SLICES = MACKO_ECCSR_WINDOW_SLICES, ROW_BLOCKS = 8192, SAMPLE_BLOCKS = 1024 };
 
 /* Gives the number of blocks of threads for so many rows, a warp each as far as there are blocks. */
 static unsigned blocks_of_rows(int64_t rows)
@@ -91,9 +92,14 @@ static __device__ bool is_cut(const macko_device_csr &a, int64_t p, int64_t n, i
 /* ---- the sample ---- */
 
 /* Adds the windows of the sample to *counts: a warp takes each row that begins a group of rows of equal columns, and finds the
- * widest runs that its columns are cut into. Counts are integers, so that atomics in any order give the same. */
+ * widest runs that its columns are cut into. Counts are integers, so that atomics in any order give the same. Those of a block
+ * of threads are added first, as most rows count in the same few places. */
 static __global__ void sample_kernel(macko_device_csr a, const uint8_t *same, some_windows windows, macko_eccsr_sampled *counts)
 {
+  constexpr int WORDS = sizeof *counts / sizeof(unsigned long long);
+  __shared__ macko_eccsr_sampled mine;
+  for (int i = threadIdx.x; i < WORDS; i += blockDim.x) ((unsigned long long *)&mine)[i] = 0;
+  __syncthreads();
   for (int64_t i = warp_number(); i < windows.count * WINDOW; i += warps()) {
     const int64_t start = start_of(windows, i), row = start + i % WINDOW, past = start + rows_of(a, start);
     if (row >= past || same[row]) continue;
@@ -104,10 +110,15 @@ static __global__ void sample_kernel(macko_device_csr a, const uint8_t *same, so
     if (lane_number()) continue;
     const unsigned long long entries = (unsigned long long)(n * count);
     const int pieces = (count + MACKO_ECCSR_MOST_EQUAL - 1) / MACKO_ECCSR_MOST_EQUAL;
-    if (count <= MACKO_ECCSR_MOST_EQUAL) atomicAdd(&counts->rows[count], entries);
-    atomicAdd(&counts->run[w], entries), atomicAdd(&counts->entries, entries);
-    atomicAdd(&counts->blocks, (unsigned long long)pieces), atomicAdd(&counts->reads, (unsigned long long)(pieces * n));
-    atomicAdd(&counts->runs, (unsigned long long)(pieces * (n / w)));
+    if (count <= MACKO_ECCSR_MOST_EQUAL) atomicAdd(&mine.rows[count], entries);
+    atomicAdd(&mine.run[w], entries), atomicAdd(&mine.entries, entries);
+    atomicAdd(&mine.blocks, (unsigned long long)pieces), atomicAdd(&mine.reads, (unsigned long long)(pieces * n));
+    atomicAdd(&mine.runs, (unsigned long long)(pieces * (n / w)));
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < WORDS; i += blockDim.x) {
+    const unsigned long long sum = ((const unsigned long long *)&mine)[i];
+    if (sum) atomicAdd((unsigned long long *)counts + i, sum);
   }
 }
 
@@ -115,7 +126,9 @@ extern "C" cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const 
                                                cudaStream_t stream)
 {
   const some_windows w = windows_of(a, 1);
-  return launch(sample_kernel, blocks_of_rows(w.count * WINDOW), ENCODE_THREADS, 0, stream, *a, same, w, counts);
+  const unsigned blocks = blocks_of_rows(w.count * WINDOW);
+  return launch(sample_kernel, blocks < SAMPLE_BLOCKS ? blocks : (unsigned)SAMPLE_BLOCKS, ENCODE_THREADS, 0, stream, *a, same, w,
+                counts);
 }
 
 /* Tells whether one of the entries p .. past - 1, whose columns rise, has a column of the run that begins with `start`. */

@@ -264,15 +264,15 @@ static __device__ bool find_stencil_for(const macko_device_csr &a, const lane_ro
   return s->stencil;
 }
 
-/* Describes a slice: its record, its source, and its block in the arena, where there is room. Slices take words of the arena as
- * they come, so that blocks lie there in any order. */
+/* Describes one slice of `every`: its record, its source, and its block in the arena, where there is room. Slices take words of
+ * the arena as they come, so that blocks lie there in any order. */
 template <int WARPS>
 static __global__ void __launch_bounds__(WARPS == ONE ? ENCODE_THREADS : WARPS * WARP)
-describe_kernel(macko_device_csr a, macko_device_slices all, int kinds)
+describe_kernel(macko_device_csr a, macko_device_slices all, int kinds, int every)
 {
   __shared__ macko_stencil_step shared[WARPS == ONE ? ENCODE_THREADS / WARP : 1][MACKO_STENCIL_MAX_STEPS];
   macko_stencil_step *steps = shared[WARPS == ONE ? threadIdx.x / WARP : 0];
-  int64_t slice = warp_number() / WARPS, start = slice * MACKO_SLICE_ROWS;
+  int64_t slice = warp_number() / WARPS * every, start = slice * MACKO_SLICE_ROWS;
   if (slice >= all.slices) return;
   int lane = lane_number(), lanes = a.nrows - start < WARP ? (int)(a.nrows - start) : WARP;
   uint32_t mine = warp_of_slice<WARPS>() * WARP + lane;
@@ -298,13 +298,14 @@ describe_kernel(macko_device_csr a, macko_device_slices all, int kinds)
   all.sources[slice] = macko_slice_source{at, w.s.base};
 }
 
-extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s,
+extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, int every, const macko_device_slices *s,
                                              cudaStream_t stream)
 {
-  if (!s->slices) return cudaSuccess;
+  const int64_t slices = (s->slices + every - 1) / every;
+  if (!slices) return cudaSuccess;
   if (a->nnz / a->nrows < LONG_ROW)
-    return launch(describe_kernel<ONE>, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *a, *s, kinds);
-  return launch(describe_kernel<ALL_WARPS>, (unsigned)s->slices, ALL_WARPS * WARP, 0, stream, *a, *s, kinds);
+    return launch(describe_kernel<ONE>, blocks_for(slices * WARP), ENCODE_THREADS, 0, stream, *a, *s, kinds, every);
+  return launch(describe_kernel<ALL_WARPS>, (unsigned)slices, ALL_WARPS * WARP, 0, stream, *a, *s, kinds, every);
 }
 
 /* ---- writing ---- */

@@ -74,10 +74,11 @@ typedef struct {
   int mixed; /* 1: a stencil and a slice that is none have one block, which only the host, slice by slice, places right */
 } macko_slice_answer;
 
-/* The first sets order to the rows of each window, longest first. The second describes the slices of *s, and writes their
- * blocks to the arena as far as there is room; kinds: MACKO_STENCILS and MACKO_PAIRS as allowed. */
+/* The first sets order to the rows of each window, longest first. The second describes slices of *s, all or one of
+ * `every`, and writes their blocks to the arena as far as there is room; kinds: MACKO_STENCILS and MACKO_PAIRS as allowed. */
 cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream);
-cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s, cudaStream_t stream);
+cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, int every, const macko_device_slices *s,
+                                  cudaStream_t stream);
 
 /* Sets counts[0] and [1], in device memory, to the entries of the sample and the sectors that they ask for in slices of that order;
  * `columns` elements of x are a sector, and the key is any. */

@@ -29,21 +29,43 @@ static macko_status take_arena(macko_encoder *e, int64_t words, macko_device_sli
   return s;
 }
 
-/* Describes all slices. Blocks take half a word an entry or less, nearly always; where they take more it is known how much
- * after the first time, and the kernel runs again with room for that. In another order of rows they take about as much. */
+/* Describes all slices, or one of so many to learn how many words their blocks take, and sets *used to that. */
+static macko_status describe_some(macko_encoder *e, int kinds, int every, macko_device_slices *d, unsigned long long *used,
+                                  macko_error *err)
+{
+  d->used = e->answer;
+  macko_status s = macko_encoder_clear(e, err);
+  if (!s) s = macko_cuda_status(macko_describe_slices(&e->a, kinds, every, d, e->stream), "looking at slices", err);
+  return s ? s : macko_encoder_read_back(e, used, d->used, sizeof *used, err);
+}
+
+/* Sets *words to what the blocks of all slices are expected to take. A number that grids have no multiples of says which slices
+ * are looked at. In another order of rows they take about as much. */
+static macko_status expect_words(macko_encoder *e, int64_t known, int kinds, macko_device_slices *d, int64_t *words,
+                                 macko_error *err)
+{
+  enum { STRIDE = 17, MANY = 4096 };
+  unsigned long long some = 0;
+  *words = known ? known + known / 16 : e->a.nnz / 2 + 64 * d->slices;
+  if (known || d->slices < MANY) return MACKO_OK;
+  macko_status s = describe_some(e, kinds, STRIDE, d, &some, err);
+  *words = (int64_t)(some + some / 8) * STRIDE + 64;
+  return s;
+}
+
+/* Describes all slices. Where their blocks take more than expected it is known how much after the first time, and the kernel runs
+ * again with room for that. */
 static macko_status describe(macko_encoder *e, macko_survey *all, int kinds, macko_device_slices *d, macko_error *err)
 {
-  const int64_t usual = e->a.nnz / 2 + 64 * d->slices, before = all->block_words + all->block_words / 16;
-  unsigned long long used = (unsigned long long)(before > usual ? before : usual);
-  macko_status s = MACKO_OK;
-  d->used = e->answer;
+  int64_t words = 0;
+  unsigned long long used = 0;
+  macko_status s = expect_words(e, all->block_words, kinds, d, &words, err);
   do {
-    s = take_arena(e, (int64_t)used, d, err);
-    if (!s) s = macko_encoder_clear(e, err);
-    if (!s) s = macko_cuda_status(macko_describe_slices(&e->a, kinds, d, e->stream), "looking at slices", err);
-    if (!s) s = macko_encoder_read_back(e, &used, d->used, sizeof used, err);
+    if (!s) s = take_arena(e, words, d, err);
+    if (!s) s = describe_some(e, kinds, 1, d, &used, err);
+    words = (int64_t)used;
   } while (!s && used > d->room);
-  all->block_words = (int64_t)used;
+  all->block_words = words;
   return s;
 }
 
