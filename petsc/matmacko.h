@@ -4,6 +4,7 @@
 
 #include "petscmacko.h"
 #include "compat.h"
+#include "failure.h"
 #include "macko.h"
 
 #include <unistd.h>
@@ -413,25 +414,8 @@ PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
 /* The products that run in PETSc's log are to leave out seconds that have just gone by. */
 PETSC_INTERN PetscErrorCode MackoLogOutsideProduct(PetscLogDouble seconds);
 
-PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text);
-
-/* Makes the place that the sentence of a failure names, if it names one, that in the whole matrix, counted as MatMackoCountFrom
-   says: the first row of what was encoded is the matrix's row `row`, and column j is its cols[j], or col + j where cols is NULL. */
-PETSC_INTERN void MackoPlaceError(PetscInt row, PetscInt col, const PetscInt *cols, macko_error *err);
-
 /* Names each -mat_macko_ option that is none, once, on the first rank's stderr. */
 PETSC_INTERN PetscErrorCode MackoNameMisspelt(void);
-
-/* Every rank raises the same error: that of the greatest status, and of the lowest rank that has it. Collective. */
-PETSC_INTERN PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text);
-
-/* Sets *greatest to the greatest `failed` of all ranks (0: none) and sentence to that of the lowest rank with it. Collective. */
-enum { MACKO_SENTENCE = 600 };
-PETSC_INTERN PetscErrorCode MackoWorst(MPI_Comm comm, int failed, const char *text, int *greatest, char sentence[MACKO_SENTENCE]);
-
-/* Sets *all, or *any, to whether `mine` is not 0 on all ranks of A, or on any. Collective. */
-PETSC_INTERN PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all);
-PETSC_INTERN PetscErrorCode MackoOnAny(Mat A, int mine, PetscBool *any);
 
 PETSC_INTERN PetscErrorCode MackoView(Mat A, PetscViewer viewer);
 
