@@ -57,21 +57,6 @@ macko_caches macko_machine_caches(void)
   return c;
 }
 
-/* This is a thread's, because planning asks for it from many places, which know the options and the matrix alone. */
-static _Thread_local double predicted_parts = 1;
-
-double macko_predict_for_parts(double parts)
-{
-  const double before = predicted_parts;
-  predicted_parts = parts;
-  return before;
-}
-
-double macko_predicted_parts(void)
-{
-  return predicted_parts;
-}
-
 const macko_cost *macko_machine_cost(void)
 {
   return macko_cpu_cost(macko_has_avx512(), macko_this_processor());

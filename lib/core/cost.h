@@ -4,7 +4,7 @@
 #define MACKO_COST_H
 
 #include "core/cpu.h"
-#include "core/format.h"
+#include "core/facts.h"
 
 /* What the parts of a product by one vector take, in nanoseconds (`drag`, `eccsr_single` and `worth` are shares). Each field is
  * the time of one of what its comment names; 0 says that it costs nothing beside the rest, or is not told apart. A plan counts
@@ -166,11 +166,6 @@ typedef struct {
 /* Asks the system once and remembers the answer; any thread may call it. */
 macko_caches macko_machine_caches(void);
 
-/* Has the calling thread predict for one of so many alike parts of a matrix, until it says otherwise, and returns of how many it
- * did before. The second gives that number, which is 1 at first: for a whole matrix. */
-double macko_predict_for_parts(double parts);
-double macko_predicted_parts(void);
-
 /* Gives the share of so many bytes, 0 to 1, that a cache has lost before they are read again when they are streamed over and
  * over: none up to half its size, all from `gone` times its size on, and in proportion between. */
 static inline double macko_lost_share(double bytes, int64_t cache, double gone)
@@ -179,12 +174,13 @@ static inline double macko_lost_share(double bytes, int64_t cache, double gone)
   return bytes <= half ? 0 : bytes >= all ? 1 : (bytes - half) / (all - half);
 }
 
-/* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On
+/* Sets plan->time to what plan->work and plan->bytes take together, of what the facts say no more than sizes and types. On
  * a GPU the two are added, less what the plan says that one hides of the other, and what any product takes. A CPU does its work
  * while it waits for bytes, so that the longer one counts and an eighth of the other. Its bytes are also those of the vectors: x is
  * read once, y is read and written. Those of all parts of a matrix go through its caches between two products. */
-static inline void macko_set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
+static inline void macko_set_time(const macko_options *options, const macko_facts *f, macko_plan *plan)
 {
+  const macko_csr *a = f->csr;
   const macko_cost *c = macko_cost_of(options);
   const double element = a->value_type == MACKO_F64 ? 8 : 4;
   const double bytes = (double)plan->bytes + element * ((double)a->ncols + 2 * (double)a->nrows);
@@ -195,7 +191,7 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
     return;
   }
   const macko_caches caches = macko_machine_caches();
-  const double all = bytes + (macko_predicted_parts() - 1) * (bytes - element * (double)a->ncols); /* x is the same for all */
+  const double all = bytes + f->others * (bytes - element * (double)a->ncols); /* x is the same for all */
   const double lost = macko_lost_share(all, caches.last, c->last_gone);
   const double byte = c->cached_byte * macko_lost_share(all, caches.middle, c->gone) + (c->byte - c->cached_byte) * lost;
   const double moved = (bytes + plan->drag * (double)plan->bytes) * byte + (double)plan->scattered * c->far_row * lost;

@@ -48,6 +48,7 @@ struct macko_findings {
   struct macko_rows *rows; /* where rows come from if *csr has sizes and types only; NULL: *csr has its arrays */
   int handed_on; /* 1: encoding follows; 0: only the plan is wanted, and what takes memory is not kept */
   int lent; /* 1: the arrays of *csr outlive the matrix, which may use them as its own */
+  double others; /* as macko_matrix has it */
   macko_known_values values; /* of all formats */
   macko_lines lines;
   double sectors; /* as the facts give them */
@@ -62,6 +63,7 @@ void macko_forget(macko_findings *found, int i);
 struct macko_facts {
   const macko_csr *csr; /* sizes and types; the arrays may be out of the host's reach */
   int64_t nnz;
+  double others; /* as macko_matrix has it */
   macko_value_facts values;
   /* Gives the sectors of x that entries ask for on a GPU (stretches.h), by a sample; 0 where that fails. NULL: that is not
    * known. */

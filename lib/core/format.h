@@ -75,7 +75,7 @@ struct macko_matrix {
   macko_plan plan;
   macko_type value_type; /* of the matrix that was encoded and of what decode gives back */
   int64_t nrows, ncols, nnz;
-  double parts; /* predictions take it for one of so many alike parts (macko_encode_part) */
+  double others; /* parts of a larger matrix that are like it (macko_encode_part); 0: it is a whole matrix */
   uint64_t pattern; /* its number (pattern.h); 0: it is not known */
   int borrowed; /* 1: the sections are arrays of the caller's (macko_encode_borrowed) */
   int nsections;

@@ -15,7 +15,7 @@
 macko_facts macko_host_facts(macko_findings *found)
 {
   const macko_csr *a = found->csr;
-  macko_facts f = {.csr = a, .nnz = macko_found_nnz(found), .values = macko_facts_of_values(found),
+  macko_facts f = {.csr = a, .nnz = macko_found_nnz(found), .others = found->others, .values = macko_facts_of_values(found),
                    .sectors = macko_host_sectors, .lines = macko_host_lines, .context = found};
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) f.of_format[i] = macko_formats[i]->facts;
   return f;
@@ -42,7 +42,7 @@ static macko_status open_matrix(const macko_facts *f, const macko_options *optio
 {
   const macko_csr *a = f->csr;
   *m = (macko_matrix){.options = *options, .value_type = a->value_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = f->nnz,
-                      .parts = macko_predicted_parts()};
+                      .others = f->others};
   return macko_choose(f, options, m, err);
 }
 
@@ -114,14 +114,14 @@ static macko_status plan_and_encode(macko_findings *found, const macko_options *
   return s;
 }
 
-macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix,
-                                 macko_error *err)
+macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, int lent, double others,
+                                 macko_matrix **matrix, macko_error *err)
 {
   const macko_format_ops *asked = options->format == MACKO_FORMAT_AUTO ? NULL : macko_formats[options->format];
-  macko_findings found = {.csr = a, .handed_on = 1, .lent = lent};
+  macko_findings found = {.csr = a, .handed_on = 1, .lent = lent, .others = others};
   if (!asked || !asked->encode_rows || (lent && asked->borrows)) return plan_and_encode(&found, options, matrix, err);
   macko_rows rows = macko_rows_of(a); /* plans and encodes in one go, so that what plan has counted is not counted again */
-  return macko_encode_in_pieces(&rows, options, asked, matrix, err);
+  return macko_encode_in_pieces(&rows, options, asked, others, matrix, err);
 }
 
 macko_status macko_encode_views(macko_rows *r, const macko_options *options, macko_matrix **matrix, macko_error *err)
@@ -134,7 +134,8 @@ macko_status macko_encode_views(macko_rows *r, const macko_options *options, mac
 }
 
 /* A copy that had to be sorted is freed at the end, so that it is never lent. */
-static macko_status encode(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix, macko_error *err)
+static macko_status encode(const macko_csr *csr, const macko_options *options, int lent, double others, macko_matrix **matrix,
+                           macko_error *err)
 {
   checked_input in;
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
@@ -145,7 +146,7 @@ static macko_status encode(const macko_csr *csr, const macko_options *options, i
   macko_status s = check_input(csr, options, 1, &in, err);
   if (s) return s;
   const int measured = in.options.prefer == MACKO_PREFER_MEASURED;
-  s = (measured ? macko_encode_measured : macko_encode_sorted)(&in.csr, &in.options, lent && !in.owned, matrix, err);
+  s = (measured ? macko_encode_measured : macko_encode_sorted)(&in.csr, &in.options, lent && !in.owned, others, matrix, err);
   if (!s) (*matrix)->pattern = in.number ? in.number : macko_pattern_of_csr(&in.csr);
   free(in.owned);
   return s;
@@ -153,27 +154,24 @@ static macko_status encode(const macko_csr *csr, const macko_options *options, i
 
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  return encode(csr, options, 0, matrix, err);
+  return encode(csr, options, 0, 0, matrix, err);
 }
 
 macko_status macko_encode_part(const macko_csr *csr, double parts, const macko_options *options, macko_matrix **matrix,
                                macko_error *err)
 {
   if (!(parts >= 1 && parts <= DBL_MAX)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "%g parts: must be at least 1", parts);
-  const double before = macko_predict_for_parts(parts);
-  macko_status s = encode(csr, options, 0, matrix, err);
-  macko_predict_for_parts(before);
-  return s;
+  return encode(csr, options, 0, parts - 1, matrix, err);
 }
 
 macko_status macko_encode_borrowed(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  return encode(csr, options, 1, matrix, err);
+  return encode(csr, options, 1, 0, matrix, err);
 }
 
-macko_status macko_foresee(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
+macko_status macko_foresee(const macko_csr *a, const macko_options *options, double others, macko_matrix *m, macko_error *err)
 {
-  macko_findings found = {.csr = a};
+  macko_findings found = {.csr = a, .others = others};
   macko_facts facts = macko_host_facts(&found);
   macko_status s = open_matrix(&facts, options, m, err);
   forget_others(&found, -1);
@@ -188,7 +186,7 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   macko_matrix m;
   if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
   macko_status s = check_input(csr, options, 0, &in, err);
-  if (!s) s = macko_foresee(&in.csr, &in.options, &m, err);
+  if (!s) s = macko_foresee(&in.csr, &in.options, 0, &m, err);
   free(in.owned);
   if (s) return s;
   macko_get_info(&m, info);
@@ -226,9 +224,7 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
   s = match_pattern(m, csr, &a, &owned, err);
   if (!s) s = macko_check_overflow(&a, &m->options, csr->index_base, err);
   if (!s && owned) s = macko_own_arrays(m, err); /* arrays that are about to go */
-  const double before = macko_predict_for_parts(m->parts >= 1 ? m->parts : 1); /* files do not keep it */
   if (!s) s = m->ops->refresh(&a, m, err);
-  macko_predict_for_parts(before);
   if (!s) s = macko_prepare(m, err);
   free(owned);
   return s;

@@ -182,6 +182,7 @@ macko_status macko_choose_measured(const macko_trial *t, const char *where, uint
 typedef struct {
   const macko_csr *a;
   int lent;
+  double others;
   macko_matrix *last, *kept;
   void *x, *y;
 } host_trial;
@@ -191,7 +192,7 @@ static macko_status foresee_on_host(void *context, const macko_options *form, do
 {
   const host_trial *t = context;
   macko_matrix m;
-  macko_status s = macko_foresee(t->a, form, &m, NULL);
+  macko_status s = macko_foresee(t->a, form, t->others, &m, NULL);
   if (!s) *time = m.plan.time;
   return s;
 }
@@ -220,7 +221,7 @@ double macko_now(void)
 static macko_status encode_on_host(void *context, const macko_options *form, macko_error *err)
 {
   host_trial *t = context;
-  return macko_encode_sorted(t->a, form, t->lent, &t->last, err);
+  return macko_encode_sorted(t->a, form, t->lent, t->others, &t->last, err);
 }
 
 static macko_status time_on_host(void *context, double *taken, macko_error *err)
@@ -251,10 +252,10 @@ static macko_plan *plan_on_host(void *context)
   return &((host_trial *)context)->kept->plan;
 }
 
-macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, int lent, macko_matrix **matrix,
-                                   macko_error *err)
+macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, int lent, double others,
+                                   macko_matrix **matrix, macko_error *err)
 {
-  host_trial t = {.a = a, .lent = lent};
+  host_trial t = {.a = a, .lent = lent, .others = others};
   const macko_trial trial = {&t, foresee_on_host, encode_on_host, time_on_host, keep_on_host, drop_on_host, plan_on_host};
   char processor[128], where[MACKO_WHERE_LENGTH];
   macko_name_processor(processor);

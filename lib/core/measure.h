@@ -38,22 +38,22 @@ static inline macko_type macko_vectors_of(macko_type value_type)
 macko_status macko_choose_measured(const macko_trial *trial, const char *where, uint64_t pattern, macko_type value_type,
                                    const macko_options *asked, macko_error *err);
 
-/* Encodes *a, sorted and checked, in the form that multiplies fastest on the CPU that asks (macko_choose_measured). lent: as for
- * macko_encode_sorted. Errors: as macko_encode. */
-macko_status macko_encode_measured(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix,
-                                   macko_error *err);
+/* Encodes *a, sorted and checked, in the form that multiplies fastest on the CPU that asks (macko_choose_measured). lent, others:
+ * as for macko_encode_sorted. Errors: as macko_encode. */
+macko_status macko_encode_measured(const macko_csr *a, const macko_options *options, int lent, double others,
+                                   macko_matrix **matrix, macko_error *err);
 
 /* Gives nanoseconds of a clock that nobody sets. */
 double macko_now(void);
 
 /* Does what macko_encode does once its arguments are checked and the choice is not by measuring: *a is sorted. lent: 1 if its
- * arrays outlive the matrix, which may use them as its own. Errors: as macko_encode. */
-macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix,
-                                 macko_error *err);
+ * arrays outlive the matrix, which may use them as its own. others: as the matrix keeps it. Errors: as macko_encode. */
+macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, int lent, double others,
+                                 macko_matrix **matrix, macko_error *err);
 
 /* Plans *a, sorted and checked: *m becomes a matrix without sections, with the plan that *options make of it. It owns no memory.
  * Errors: as macko_encode. */
-macko_status macko_foresee(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err);
+macko_status macko_foresee(const macko_csr *a, const macko_options *options, double others, macko_matrix *m, macko_error *err);
 
 /* ---- remember.c: lines of text in $XDG_CACHE_HOME/macko/measured, or in ~/.cache ---- */
 

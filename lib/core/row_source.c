@@ -239,19 +239,19 @@ static macko_status check_source(const macko_row_source *source, macko_error *er
 static void complete(macko_rows *r, macko_matrix *m)
 {
   const macko_csr shape = {.nrows = r->nrows, .ncols = r->ncols, .value_type = r->value_type};
-  macko_findings found = {.csr = &shape, .rows = r};
+  macko_findings found = {.csr = &shape, .rows = r, .others = m->others};
   r->nnz = m->nnz;
   const macko_facts facts = macko_host_facts(&found);
   macko_complete_plan(&facts, &m->options, &m->plan);
 }
 
-macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops,
+macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops, double others,
                                     macko_matrix **matrix, macko_error *err)
 {
   macko_matrix *m = calloc(1, sizeof *m);
   if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
   m->options = *options, m->format = options->format, m->ops = ops;
-  m->value_type = r->value_type, m->nrows = r->nrows, m->ncols = r->ncols;
+  m->value_type = r->value_type, m->nrows = r->nrows, m->ncols = r->ncols, m->others = others;
   macko_status s = ops->encode_rows(r, m, err);
   if (!s) complete(r, m);
   if (!s && r->failed.status) s = macko_fail(err, r->failed.status, "%s", r->failed.text); /* of a view whose facts cannot fail */
@@ -278,7 +278,7 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   const macko_format_ops *ops = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];
   s = remember_rows(&r, err);
   if (!s) s = macko_check_overflow_of_rows(&r, &settled, err);
-  if (!s && ops && ops->encode_rows) s = macko_encode_in_pieces(&r, &settled, ops, matrix, err);
+  if (!s && ops && ops->encode_rows) s = macko_encode_in_pieces(&r, &settled, ops, 0, matrix, err);
   else if (!s) s = macko_encode_views(&r, &settled, matrix, err);
   if (s == MACKO_UNSUPPORTED && r.needs_whole) s = encode_assembled(&r, &settled, matrix, err);
   drop_piece(&r);

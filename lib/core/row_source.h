@@ -95,7 +95,7 @@ macko_status macko_check_overflow_of_rows(macko_rows *r, const macko_options *op
 macko_status macko_encode_views(macko_rows *r, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
 /* Makes a matrix of a format that has encode_rows, by checked options that name the format. Errors: as macko_encode_rows. */
-macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops,
+macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops, double others,
                                     macko_matrix **matrix, macko_error *err);
 
 #endif

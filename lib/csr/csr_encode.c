@@ -142,7 +142,7 @@ macko_status macko_csr_encode_rows(macko_rows *rows, macko_matrix *m, macko_erro
 {
   const macko_csr shape = {.nrows = rows->nrows, .ncols = rows->ncols, .value_type = rows->value_type};
   macko_status s = macko_count_entries(rows, &m->nnz, err);
-  macko_findings found = {.csr = &shape, .rows = rows};
+  macko_findings found = {.csr = &shape, .rows = rows, .others = m->others};
   rows->nnz = m->nnz;
   macko_facts facts = macko_host_facts(&found);
   facts.values = macko_facts_of_rows(rows);
@@ -154,7 +154,7 @@ macko_status macko_csr_encode_rows(macko_rows *rows, macko_matrix *m, macko_erro
 /* Takes new values. Whatever can fail comes first: the plan, then copies of borrowed arrays that the new ones do not replace. */
 macko_status macko_csr_refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  macko_findings found = {.csr = a};
+  macko_findings found = {.csr = a, .others = m->others};
   macko_facts f = macko_host_facts(&found);
   macko_plan plan;
   macko_status s = m->ops->plan_values(&f, m, &plan, err);

@@ -134,15 +134,15 @@ static double work_of(const macko_options *options, const macko_csr *a, int64_t 
 }
 
 /* Sets the time: shared rows save the bytes of their columns. */
-static void set_time(const macko_options *options, const macko_csr *a, int64_t nnz, double shared, macko_plan *plan)
+static void set_time(const macko_options *options, const macko_facts *f, double shared, macko_plan *plan)
 {
   macko_plan read = *plan;
   const macko_cost *cost = macko_cost_of(options);
-  const double all = macko_predicted_parts() * (double)plan->bytes;
+  const double all = (1 + f->others) * (double)plan->bytes;
   const double lost = shared > 0 ? macko_lost_share(all, macko_machine_caches().last, cost->last_gone) : 0;
   const double saved = shared * (1 - lost * (1 - cost->csr_saved));
-  read.bytes -= (int64_t)(saved * (double)(nnz * macko_type_bytes(MACKO_I32)));
-  macko_set_time(options, a, &read);
+  read.bytes -= (int64_t)(saved * (double)(f->nnz * macko_type_bytes(MACKO_I32)));
+  macko_set_time(options, f, &read);
   plan->time = read.time;
 }
 
@@ -162,7 +162,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
   const macko_csr_rows_seen seen = look_at_rows(f, options, macko_csr_reads_shared(options, plan, a->nrows, a->ncols, nnz));
   plan->work = work_of(options, a, nnz, &seen, plan->stored_type);
-  set_time(options, a, nnz, macko_csr_saved(seen.alike), plan);
+  set_time(options, f, macko_csr_saved(seen.alike), plan);
   plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),

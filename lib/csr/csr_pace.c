@@ -102,7 +102,7 @@ macko_status macko_measure_pace(const macko_csr *csr, double *pace, macko_error 
   options.format = MACKO_FORMAT_CSR, options.values = MACKO_VALUES_RAW;
   macko_status s = macko_sort_csr(csr, &sorted, &owned, err);
   if (!s && macko_csr_nnz(&sorted)) s = take_rows(&sorted, &rows, &starts, err);
-  if (!s && starts) s = macko_encode_sorted(&rows, &options, 0, &m, err);
+  if (!s && starts) s = macko_encode_sorted(&rows, &options, 0, 0, &m, err);
   if (m && m->nnz) s = pace_of(m, &found, err);
   macko_destroy(&m);
   free(starts), free(owned);

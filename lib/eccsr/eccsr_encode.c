@@ -243,7 +243,7 @@ macko_status macko_eccsr_encode(macko_findings *found, macko_matrix *m, macko_er
  * unchanged. */
 macko_status macko_eccsr_refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  macko_findings found = {.csr = a};
+  macko_findings found = {.csr = a, .others = m->others};
   macko_facts f = macko_host_facts(&found);
   const macko_cut cut = cut_slices(m);
   macko_section values, dict;

@@ -225,7 +225,7 @@ static void write_bundles(const void *context, macko_value_writer *w, int64_t fr
  * Otherwise the stream is made anew beside the old one, so that a failure leaves m unchanged. */
 macko_status macko_eccsr_paper_refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  macko_findings found = {.csr = a};
+  macko_findings found = {.csr = a, .others = m->others};
   const macko_facts f = macko_host_facts(&found);
   const macko_cut cut = {.n = macko_eccsr_bundles(m->nrows)};
   const macko_codec old = macko_codec_of(&m->plan);

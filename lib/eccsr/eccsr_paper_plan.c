@@ -24,7 +24,7 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   const int64_t slots = macko_eccsr_paper_slots(macko_eccsr_paper_counts_of(plan));
   plan->bytes += sign * (slots * macko_type_bytes(codec->stored_type) + codec->table * macko_type_bytes(f->csr->value_type));
   plan->work += sign * (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table);
-  macko_set_time(options, f->csr, plan);
+  macko_set_time(options, f, plan);
 }
 
 /* Chooses width and, but for variant paper, lanes of the fewest bytes, where they are not asked for, by one of every so many

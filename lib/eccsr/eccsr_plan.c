@@ -24,13 +24,13 @@ static int mostly_masked(const macko_eccsr_counts *c)
 
 /* Predicts the time of a plan of this format, on a GPU with what it hides and on a CPU with what keeps it behind a plain stream.
  * Both depend on masks, whose loads wait for each other, and are set here alone, as files do not tell them. */
-static void set_time(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c, macko_plan *plan)
+static void set_time(const macko_options *options, const macko_facts *f, const macko_eccsr_counts *c, macko_plan *plan)
 {
   const macko_cost *cost = macko_cost_of(options);
   const int masked = mostly_masked(c);
   const double drag = c->widths && !macko_eccsr_width(c) ? cost->eccsr_mixed_drag : cost->eccsr_drag;
   plan->hidden = masked ? 0 : cost->eccsr_hidden, plan->drag = masked ? cost->eccsr_masked_drag : drag;
-  macko_set_time(options, a, plan);
+  macko_set_time(options, f, plan);
 }
 
 /* Says whether entries stored as a type have fast loops with vectors of the matrix's: on a GPU those for runs of known width, on a
@@ -60,7 +60,7 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   const int64_t size = macko_type_bytes(codec->stored_type), slots = macko_eccsr_slots(f->nnz);
   plan->bytes += sign * (slots * size + codec->table * macko_type_bytes(f->csr->value_type));
   plan->work += sign * (double)slots * value_work(options, f->csr, c, codec);
-  set_time(options, f->csr, c, plan);
+  set_time(options, f, c, plan);
 }
 
 /* Returns the columns of a run in the mean. */
@@ -232,7 +232,7 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + f->nnz * macko_type_bytes(stored),
                      .work = pattern_work(options, f->csr, counts, work) + of_values,
                      .waits = wait_for_lines(f, options, work)};
-  set_time(options, f->csr, counts, &plan);
+  set_time(options, f, counts, &plan);
   return plan.time;
 }
 
@@ -272,7 +272,7 @@ static int least_beats(const macko_facts *f, const macko_options *options, const
   const macko_eccsr_counts none = {.slices = 0};
   macko_plan least = {.bytes = f->nnz * macko_type_bytes(type_as_in(f, options, best)),
                       .work = (double)f->nnz * macko_cost_of(options)->eccsr_entry};
-  set_time(options, f->csr, &none, &least);
+  set_time(options, f, &none, &least);
   return !best || least.time < most_time(options, best->time);
 }
 

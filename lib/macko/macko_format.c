@@ -108,7 +108,7 @@ static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_erro
   macko_options options = m->options;
   macko_matrix *fresh = NULL, old = *m;
   options.format = MACKO_FORMAT_MACKO;
-  macko_status s = macko_encode(a, &options, &fresh, err);
+  macko_status s = macko_encode_part(a, 1 + m->others, &options, &fresh, err);
   if (s) return s;
   *m = *fresh, *fresh = old;
   m->options = old.options;
@@ -139,7 +139,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   const macko_layout_ops *ops = macko_layout_of(m->plan.layout);
   const macko_codec old = macko_codec_of(&m->plan);
   const macko_cut cut = cut_items(a, m);
-  macko_findings found = {.csr = a};
+  macko_findings found = {.csr = a, .others = m->others};
   macko_facts f = macko_host_facts(&found);
   macko_rows rows = macko_rows_of(a);
   macko_value_sections v;

@@ -57,7 +57,7 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   plan->bytes += sign * (slots * size + table);
   plan->work += sign * (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table);
   if (options->target == MACKO_TARGET_GPU && size == 1) plan->waits *= sign > 0 ? share : 1 / share;
-  macko_set_time(options, f->csr, plan);
+  macko_set_time(options, f, plan);
 }
 
 /* Lists the codecs that hold the values, which are looked at unless *count says that they have been. */
@@ -129,7 +129,7 @@ static double time_of(const macko_facts *f, const macko_options *options, const 
   if (codec) plan.work += e->slots * macko_codec_cost(cost, codec->stored_type, codec->table);
   if (codec) plan.bytes += (int64_t)e->slots * macko_type_bytes(codec->stored_type);
   if (codec && codec->stored_type != MACKO_U8) plan.bytes += (int64_t)e->blocks;
-  macko_set_time(options, f->csr, &plan);
+  macko_set_time(options, f, &plan);
   return plan.time;
 }
 

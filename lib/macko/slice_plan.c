@@ -28,22 +28,23 @@ static int64_t plan_bytes(const macko_csr *a, const macko_slice_facts *p)
 }
 
 /* Gives a plan as if values took 4 bytes: what two orders of rows are compared by, before a codec is chosen. */
-static macko_plan with_values(const macko_csr *a, const macko_options *options, const macko_slice_facts *p)
+static macko_plan with_values(const macko_facts *f, const macko_options *options, const macko_slice_facts *p)
 {
+  const macko_csr *a = f->csr;
   const macko_cost *cost = macko_cost_of(options);
   macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = macko_slice_work(a, cost, p),
                      .waits = macko_slice_wait(a, cost, p), .drag = macko_slice_drag(cost, p),
                      .scattered = p->window ? a->nrows : 0};
-  macko_set_time(options, a, &plan);
+  macko_set_time(options, f, &plan);
   return plan;
 }
 
 /* Gives the best plan that sorted rows could have: no padding, no block, x as it lies everywhere. */
-static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_options *options)
+static macko_plan best_sorted(const macko_facts *f, const macko_options *options)
 {
-  macko_slice_facts p = {.window = WINDOW, .order_bytes = 2 * a->nrows, .uniform = nnz, .streamed = nnz};
-  p.units[2] = (nnz + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
-  return with_values(a, options, &p);
+  macko_slice_facts p = {.window = WINDOW, .order_bytes = 2 * f->csr->nrows, .uniform = f->nnz, .streamed = f->nnz};
+  p.units[2] = (f->nnz + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
+  return with_values(f, options, &p);
 }
 
 /* One window in SAMPLE_EVERY is in the sample, at most SAMPLE_PARTS parts look at it, and a window has WINDOW_SLICES slices. */
@@ -275,7 +276,7 @@ static macko_status time_by_sample(const macko_facts *f, const macko_options *op
   if (s) return s;
   macko_plan plan = {.work = e.columns, .bytes = (int64_t)(e.slots * 4), .drag = e.drag};
   macko_slice_add_order(f, cost, &e, sorted, &plan);
-  macko_set_time(options, f->csr, &plan);
+  macko_set_time(options, f, &plan);
   *time = e.columns > 0 ? plan.time : 0;
   if (padding) *padding = e.slots - (double)f->nnz;
   return MACKO_OK;
@@ -326,7 +327,7 @@ static macko_status without_stencils(const macko_facts *f, const macko_options *
   macko_slice_facts plain;
   macko_status s = look(f, options, 0, 0, &plain, err);
   if (s) return s;
-  macko_plan one = with_values(f->csr, options, &plain), both = with_values(f->csr, options, best);
+  macko_plan one = with_values(f, options, &plain), both = with_values(f, options, best);
   if (macko_better(options, &one, &both)) *best = plain;
   return MACKO_OK;
 }
@@ -335,14 +336,14 @@ static macko_status without_stencils(const macko_facts *f, const macko_options *
  * slot, than the order of rows costs. */
 static macko_status try_sorted(const macko_facts *f, const macko_options *options, macko_slice_facts *best, macko_error *err)
 {
-  macko_plan hoped = best_sorted(f->csr, f->nnz, options), unsorted = with_values(f->csr, options, best);
+  macko_plan hoped = best_sorted(f, options), unsorted = with_values(f, options, best);
   macko_slice_facts sorted;
   int hopeless;
   if (macko_slice_padding(best) <= f->csr->nrows || !macko_better(options, &hoped, &unsorted)) return MACKO_OK;
   macko_status s = surely_unsorted(f, options, &hopeless, err);
   if (!s && !hopeless) s = look(f, options, 1, 0, &sorted, err);
   if (s || hopeless) return s;
-  macko_plan one = with_values(f->csr, options, &sorted);
+  macko_plan one = with_values(f, options, &sorted);
   if (macko_better(options, &one, &unsorted)) *best = sorted;
   return MACKO_OK;
 }

@@ -275,7 +275,8 @@ macko_status macko_slide_encode_rows(macko_rows *rows, macko_matrix *m, macko_er
   static const macko_slide_facts of_rows = {macko_slide_count_rows};
   const macko_csr shape = {.nrows = rows->nrows, .ncols = rows->ncols, .value_type = rows->value_type};
   macko_status s = macko_count_entries(rows, &m->nnz, err);
-  macko_facts facts = {.csr = &shape, .nnz = m->nnz, .values = macko_facts_of_rows(rows), .context = rows};
+  macko_facts facts = {.csr = &shape, .nnz = m->nnz, .others = m->others, .values = macko_facts_of_rows(rows),
+                       .context = rows};
   facts.of_format[m->format] = &of_rows;
   if (!s) s = macko_slide_plan(&facts, &m->options, &m->plan, err);
   return s ? s : encode_all(rows, m, err);
@@ -284,7 +285,7 @@ macko_status macko_slide_encode_rows(macko_rows *rows, macko_matrix *m, macko_er
 /* There is always a new stream, so that a failure leaves m as it was. */
 macko_status macko_slide_refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  macko_findings found = {.csr = a};
+  macko_findings found = {.csr = a, .others = m->others};
   macko_facts f = macko_host_facts(&found);
   macko_section values, dict;
   macko_matrix next = *m;

@@ -34,7 +34,7 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   int64_t bytes = slots * macko_type_bytes(codec->stored_type) + codec->table * macko_type_bytes(f->csr->value_type);
   plan->bytes += sign * bytes;
   plan->work += sign * (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table);
-  macko_set_time(options, f->csr, plan);
+  macko_set_time(options, f, plan);
 }
 
 /* Sets the reason to what the numbers say in words. */

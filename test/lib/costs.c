@@ -207,6 +207,34 @@ START_TEST(parts_share_the_caches)
 }
 END_TEST
 
+/* A format that counts while it encodes, as it was asked for by name, keeps that number for new values, too. */
+START_TEST(slide_remembers_its_parts)
+{
+  enum { NROWS = 20000, LONG = 16, COLUMNS = 4400, SHIFTS = 997 };
+  int64_t *row_ptr = malloc((NROWS + 1) * sizeof *row_ptr);
+  int32_t *cols = malloc(NROWS * LONG * sizeof *cols);
+  double *values = malloc(NROWS * LONG * sizeof *values);
+  for (int i = 0; i <= NROWS; i++) row_ptr[i] = (int64_t)i * LONG;
+  for (int p = 0; p < NROWS * LONG; p++)
+    cols[p] = p % LONG / 2 * 4 + p % 2 + p / LONG % SHIFTS * 4, values[p] = 1. / (1 + p);
+  const macko_csr a = {.nrows = NROWS, .ncols = COLUMNS, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32,
+                       .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_matrix *m;
+  macko_options o;
+  macko_info before, after;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_SLIDE;
+  ck_assert_msg(!macko_encode_part(&a, 1e6, &o, &m, &err), "%s", err.text);
+  macko_get_info(m, &before);
+  ck_assert_msg(!macko_refresh(m, &a, &err), "%s", err.text);
+  macko_get_info(m, &after);
+  ck_assert_double_eq_tol(after.seconds, before.seconds, 1e-6 * before.seconds);
+  macko_destroy(&m);
+  free(row_ptr), free(cols), free(values);
+}
+END_TEST
+
 /* A GPU runs 6,700 warps of slices at once: a few more are another wave, which takes longer than its bytes. */
 START_TEST(the_last_wave_counts)
 {
@@ -227,6 +255,7 @@ int main(void)
   tcase_add_test(t, uneven_rows_count);
   tcase_add_test(t, the_last_wave_counts);
   tcase_add_test(t, parts_share_the_caches);
+  tcase_add_test(t, slide_remembers_its_parts);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }

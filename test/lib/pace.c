@@ -11,10 +11,10 @@
 double __wrap_macko_now(void);
 macko_caches __wrap_macko_machine_caches(void);
 macko_caches __real_macko_machine_caches(void);
-macko_status __wrap_macko_encode_sorted(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix,
-                                        macko_error *err);
-macko_status __real_macko_encode_sorted(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix,
-                                        macko_error *err);
+macko_status __wrap_macko_encode_sorted(const macko_csr *csr, const macko_options *options, int lent, double others,
+                                        macko_matrix **matrix, macko_error *err);
+macko_status __real_macko_encode_sorted(const macko_csr *csr, const macko_options *options, int lent, double others,
+                                        macko_matrix **matrix, macko_error *err);
 macko_status __wrap_macko_multiply(const macko_matrix *m, macko_op op, macko_type vector_type, int64_t k, double alpha,
                                    const void *x, int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err);
 macko_status __real_macko_multiply(const macko_matrix *m, macko_op op, macko_type vector_type, int64_t k, double alpha,
@@ -38,10 +38,10 @@ macko_caches __wrap_macko_machine_caches(void)
   return caches.last ? caches : __real_macko_machine_caches();
 }
 
-macko_status __wrap_macko_encode_sorted(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix,
-                                        macko_error *err)
+macko_status __wrap_macko_encode_sorted(const macko_csr *csr, const macko_options *options, int lent, double others,
+                                        macko_matrix **matrix, macko_error *err)
 {
-  const macko_status s = __real_macko_encode_sorted(csr, options, lent, matrix, err);
+  const macko_status s = __real_macko_encode_sorted(csr, options, lent, others, matrix, err);
   nrows = csr->nrows, nnz = macko_csr_nnz(csr), first_col = nnz ? macko_csr_col(csr, 0) : -1;
   if (!s) predicted = (*matrix)->plan.time + (*matrix)->plan.gathers;
   return s;

@@ -22,7 +22,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->values = MACKO_VALUES_RAW, plan->stored_type = a->value_type;
   plan->bytes = f->nnz * (macko_type_bytes(rows) + macko_type_bytes(cols) + macko_type_bytes(a->value_type));
   plan->work = (double)f->nnz * 2 * cost->csr_entry + (double)a->nrows * cost->csr_row;
-  macko_set_time(options, a, plan);
+  macko_set_time(options, f, plan);
   snprintf(plan->reason, sizeof plan->reason, "coordinates, %s rows, %s columns, values as %s", macko_type_name(rows),
            macko_type_name(cols), macko_type_name(a->value_type));
   return MACKO_OK;
