@@ -4,25 +4,28 @@
 
 enum { PAYS_AT_ONCE = 32 << 20 }; /* entries */
 
-/* This is what the decision goes by: entries and rows of a rank, and whether most rows are as long as the next. */
+/* This is what the decision goes by: entries and rows of a rank, and the share of rows that are as long as the next. */
 typedef struct {
-  double    nnz, rows;
-  PetscBool even;
+  double nnz, rows, alike;
 } Size;
+
+/* Most rows are as long as the next in grids; half of them and more in blocks of two unknowns and more on any mesh. */
+static const double even_rows = 0.75, rows_of_blocks = 0.4;
 
 /* What compressing or renewing a matrix costs in products of AIJCUSPARSE, without what each of them takes to start, as that is not
    saved: whoever has multiplied so often will probably go on. So the coarse levels of multigrid, whose products are over as soon as
    they have started, stay as they are. Seconds on an H200; other GPUs differ in both alike. Large matrices of even rows, most of
    them grids, are compressed at once: that pays after some 20 products, and solvers do more. Where rows differ in length they are
-   looked at in two orders, and have less in common, so that half as much is gained. What is done around encoding, on the host too,
-   goes by rows. The first encoding of a process waits for CUDA, which loads each kernel at its first use. */
+   looked at in two orders, and have less in common, so that half as much is gained with blocks, and a quarter without. What is
+   done around encoding goes by rows. The first encoding of a process waits for CUDA, which loads each kernel at its first use. */
 static PetscInt64 BreakEven(Size size, PetscBool renew, PetscBool first)
 {
-  double even = 9e-4 + 4e-11 * size.nnz, uneven = 1.3e-3 + 8e-11 * size.nnz + 4e-10 * size.rows;
-  double encode = (size.even ? even : uneven) + 1.5e-9 * size.rows, refresh = 3e-4 + 2e-11 * size.nnz;
-  double cost   = (renew ? refresh : encode) + (first ? 4e-3 : 0);
-  double bytes  = 1e-9 + 3.4e-12 * size.nnz, gain = size.even ? 1 : 0.5;
-  return size.even && size.nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / (gain * bytes));
+  PetscBool is_even = (PetscBool)(size.alike >= even_rows);
+  double    even = 9e-4 + 3e-11 * size.nnz, uneven = 1.2e-3 + 6e-11 * size.nnz + 2e-10 * size.rows;
+  double    encode = (is_even ? even : uneven) + 7e-10 * size.rows, refresh = 3e-4 + 2e-11 * size.nnz;
+  double    cost   = (renew ? refresh : encode) + (first ? 4e-3 : 0);
+  double    bytes  = 1e-9 + 3.4e-12 * size.nnz, gain = is_even ? 1 : size.alike >= rows_of_blocks ? 0.5 : 0.25;
+  return is_even && size.nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / (gain * bytes));
 }
 
 /* The same on a CPU, in products of AIJ: planning and encoding take some 2.5 ns an entry and 50 us (Zen 4), a product 0.45; within
@@ -45,20 +48,24 @@ static PetscErrorCode Look(Mat A, Size *size)
   PetscFunctionBegin;
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   for (PetscInt i = 0; i + 2 <= n; i += 1 + n / SAMPLE, looked++) alike += ia[i + 2] - ia[i + 1] == ia[i + 1] - ia[i];
-  *size = (Size){(double)ia[n], (double)n, (PetscBool)(4 * alike >= 3 * looked)};
+  *size = (Size){(double)ia[n], (double)n, looked ? (double)alike / (double)looked : 1};
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The products since the values changed are those of the values before. */
+/* The products since the values changed are those of the values before. Those that each of the earlier values of this pattern had
+   beyond what renewing them would have cost have been lost by not having been encoded. */
 static PetscErrorCode NoticeChange(Mat A, Mat_Macko *m, PetscBool *changed)
 {
   PetscObjectState state, nonzerostate;
+  PetscBool        same_pattern;
 
   PetscFunctionBegin;
   PetscCall(MackoCurrentState(A, &state, &nonzerostate));
-  *changed = (PetscBool)(m->counted_owner != A || m->counted_state != state || m->counted_nonzerostate != nonzerostate);
+  same_pattern = (PetscBool)(m->counted_owner == A && m->counted_nonzerostate == nonzerostate);
+  *changed     = (PetscBool)(!same_pattern || m->counted_state != state);
   if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
+  m->lost            = same_pattern ? m->lost + PetscMax(0, m->products - m->renewal) : 0;
   m->products_before = m->products, m->products = 0;
   m->gain_known = PETSC_FALSE;
   m->counted_owner = A, m->counted_state = state, m->counted_nonzerostate = nonzerostate;
@@ -78,19 +85,23 @@ typedef enum { ON_GPU, ON_CPU, MIXED } place;
    below multiplies on the CPU it does no product. */
 static void Decide(Mat_Macko *m, Size size, PetscBool first, place where)
 {
-  PetscBool renew = (PetscBool)(m->compressed || m->device || m->encodes);
+  PetscBool  is_renewed = (PetscBool)(m->compressed || m->device || m->encodes);
+  PetscInt64 encode = 0, renewal = 0;
 
   m->worth = m->after;
   if (m->after != MACKO_AFTER_AUTO) return;
-  m->worth = 0;
-  if (Automatic(m) && m->kind->device && where == ON_GPU) m->worth = BreakEven(size, renew, first);
-  if (Automatic(m) && !m->kind->device && where == ON_CPU) m->worth = BreakEvenOnCPU(size.nnz, renew);
-  if (m->products_before >= m->worth) m->worth = 0;
+  if (Automatic(m) && m->kind->device && where == ON_GPU)
+    encode = BreakEven(size, PETSC_FALSE, first), renewal = BreakEven(size, PETSC_TRUE, is_renewed ? first : PETSC_FALSE);
+  if (Automatic(m) && !m->kind->device && where == ON_CPU)
+    encode = BreakEvenOnCPU(size.nnz, PETSC_FALSE), renewal = BreakEvenOnCPU(size.nnz, PETSC_TRUE);
+  m->renewal = renewal;
+  m->worth   = is_renewed ? renewal : PetscMax(0, encode - m->lost);
+  if (m->products_before >= (is_renewed ? renewal : encode)) m->worth = 0;
 }
 
 static PetscErrorCode DecideSeq(Mat A, Mat_Macko *m)
 {
-  Size      size = {0, 0, PETSC_FALSE};
+  Size      size = {0, 0, 0};
   PetscBool changed;
 
   PetscFunctionBegin;
@@ -136,8 +147,8 @@ PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits)
 
 static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m)
 {
-  /* These are the most entries and the most rows of a rank, and whether one has uneven rows, may not use a GPU, may use one,
-     loads. */
+  /* These are the most entries and the most rows of a rank, the largest share of rows unlike the next, and whether a rank may not
+     use a GPU, may use one, loads. */
   double    mine[6], all[6] = {0};
   PetscBool changed;
   Size      size;
@@ -150,11 +161,11 @@ static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m)
   if (Automatic(m)) {
     PetscCall(MatMPIAIJGetSeqAIJ(A, &own, NULL, NULL));
     PetscCall(Look(own, &size));
-    mine[0] = size.nnz, mine[1] = size.rows, mine[2] = !size.even;
+    mine[0] = size.nnz, mine[1] = size.rows, mine[2] = 1 - size.alike;
     mine[3] = !MackoDeviceAllowed(A, NULL), mine[4] = !mine[3], mine[5] = MackoDeviceLoads();
     PetscCallMPI(MPI_Allreduce(mine, all, 6, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)A)));
   }
-  size = (Size){all[0], all[1], (PetscBool)!all[2]};
+  size = (Size){all[0], all[1], 1 - all[2]};
   Decide(m, size, (PetscBool)(all[5] != 0), all[3] && all[4] ? MIXED : all[3] ? ON_CPU : ON_GPU);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

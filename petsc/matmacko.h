@@ -88,8 +88,9 @@ typedef struct {
   PetscLogDouble multiply_seconds;
 
   /* after.c: -mat_macko_after; for the values that the matrix has, known by their state, how many products the type below does,
-     and how many there were, those of the values before, and all that the type below did. */
-  PetscInt64       after, worth, products, products_before, products_below;
+     and how many there were, those of the values before, and all that the type below did; how many would pay for renewing, and
+     how many beyond that earlier values of the pattern had. */
+  PetscInt64       after, worth, products, products_before, products_below, renewal, lost;
   Mat              counted_owner;
   PetscObjectState counted_state, counted_nonzerostate;
   PetscBool        held; /* a block whose parallel matrix waits */

@@ -122,6 +122,29 @@ START_TEST(by_itself)
 }
 END_TEST
 
+/* Values that are multiplied too few times each to pay for encoding do so together, where each of them pays for renewing; fewer
+ * never do. With other rows the count begins anew. */
+START_TEST(many_values_count_together)
+{
+  const int few = _i / TYPES == 0, rounds = 40, each = few ? 20 : 140;
+  int       round = 0;
+  Mat       A, P;
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_after"));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", "cpu"));
+  OK(make_pair(PREALLOCATED, (type_choice)(_i % TYPES), N, N, 3, &A, &P));
+  for (; round < rounds && !info_of(A).encodes; round++) {
+    for (int i = 0; i < each; i++) multiply(A, P, i % 2, "again");
+    OK(MatScale(A, 2));
+    OK(MatScale(P, 2));
+  }
+  if (few) ASSERT_ALL(info_of(A).encodes == 0, "encoded in round %d of few products", round);
+  else ASSERT_ALL(info_of(A).encodes == 1 && round > 2, "encoded %d times, in round %d", (int)info_of(A).encodes, round);
+  multiply(A, P, 0, "in the end");
+  DESTROY(&A, &P);
+  OK(clear_options());
+}
+END_TEST
+
 /* A view neither encodes nor takes new values. */
 START_TEST(a_view_changes_nothing)
 {
@@ -360,6 +383,7 @@ static Suite *after_suite(void)
   tcase_add_loop_test(t, asked_for_it_is_encoded_at_once, 0, TYPES);
   tcase_add_loop_test(t, a_view_changes_nothing, 0, TYPES);
   tcase_add_loop_test(t, by_itself, 0, 2 * TYPES);
+  tcase_add_loop_test(t, many_values_count_together, 0, 2 * TYPES);
   tcase_add_loop_test(t, transposed_by_itself, 0, 2);
   tcase_add_test(t, columns_by_itself);
   tcase_add_loop_test(t, diagonals_agree, 0, TYPES);
