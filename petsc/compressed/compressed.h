@@ -179,6 +179,13 @@ typedef struct {
   PetscBool      at_once; /* places are new from now on, not from the end of the first assembly on */
 } MackoRules;
 
+/* These arrays have room for so many entries of a row. They come from realloc. */
+typedef struct {
+  PetscInt     room;
+  PetscInt    *cols;
+  PetscScalar *values;
+} MackoRowRoom;
+
 /* This is what a matrix of type macko holds, in the data of PETSc's struct. */
 typedef struct {
   macko_options options;
@@ -210,9 +217,11 @@ typedef struct {
 
   /* These arrays hold the row that was asked for last, of row_n entries; row_held is its number in this rank and 1, or 0 where they
      are not to be relied on. */
-  PetscInt     row_room, row_n, row_held;
-  PetscInt    *row_cols;
-  PetscScalar *row_values;
+  PetscInt     row_n, row_held;
+  MackoRowRoom row;
+  /* MatGetRow gives out a row in arrays of its own, because a program may ask for anything else while it holds them. */
+  MackoRowRoom given;
+  PetscBool    is_given; /* and has not come back */
 
   /* products counts those with one vector that are timed, which are those on the CPU. */
   PetscInt64     encodes, products;

@@ -10,17 +10,18 @@
 /* Makes room for a row of n entries, and for longer ones, so that this is seldom done. */
 static macko_status Reserve(Mat_Compressed *m, PetscInt n, macko_error *err)
 {
-  if (n <= m->row_room) return MACKO_OK;
+  MackoRowRoom *row = &m->row;
+  if (n <= row->room) return MACKO_OK;
   PetscInt     room   = 2 * n;
-  PetscInt    *cols   = (PetscInt *)realloc(m->row_cols, (size_t)room * sizeof *cols);
+  PetscInt    *cols   = (PetscInt *)realloc(row->cols, (size_t)room * sizeof *cols);
   PetscScalar *values = NULL;
-  if (cols) m->row_cols = cols, values = (PetscScalar *)realloc(m->row_values, (size_t)room * sizeof *values);
+  if (cols) row->cols = cols, values = (PetscScalar *)realloc(row->values, (size_t)room * sizeof *values);
   if (!values) {
     err->status = MACKO_OUT_OF_MEMORY;
     (void)PetscSNPrintf(err->text, sizeof err->text, "no memory for a row of %lld entries", (long long)n);
     return MACKO_OUT_OF_MEMORY;
   }
-  m->row_values = values, m->row_room = room;
+  row->values = values, row->room = room;
   return MACKO_OK;
 }
 
@@ -39,11 +40,11 @@ macko_status MackoCompressedRow(Mat A, PetscInt i, PetscInt *n, const PetscInt *
   if (status) return status;
   m->row_held = 0;
   for (; k < off && m->ghost_cols[off_cols[k]] < A->cmap->rstart; k++, to++)
-    m->row_cols[to] = m->ghost_cols[off_cols[k]], m->row_values[to] = off_values[k];
+    m->row.cols[to] = m->ghost_cols[off_cols[k]], m->row.values[to] = off_values[k];
   for (PetscInt j = 0; j < own; j++, to++)
-    m->row_cols[to] = (PetscInt)own_cols[j] + A->cmap->rstart, m->row_values[to] = own_values[j];
-  for (; k < off; k++, to++) m->row_cols[to] = m->ghost_cols[off_cols[k]], m->row_values[to] = off_values[k];
-  *n = m->row_n = to, *cols = m->row_cols, *values = m->row_values;
+    m->row.cols[to] = (PetscInt)own_cols[j] + A->cmap->rstart, m->row.values[to] = own_values[j];
+  for (; k < off; k++, to++) m->row.cols[to] = m->ghost_cols[off_cols[k]], m->row.values[to] = off_values[k];
+  *n = m->row_n = to, *cols = m->row.cols, *values = m->row.values;
   m->row_held = i + 1;
   return MACKO_OK;
 }
@@ -57,24 +58,37 @@ void MackoCompressedForget(Mat A)
   m->row_held = 0;
 }
 
-/* Rows of other ranks are not to be had, as with AIJ. PETSc hands out arrays that may be written to, but nobody reads what is
-   written. */
-static PetscErrorCode MatGetRow_Macko(Mat A, PetscInt row, PetscInt *n, PetscInt **cols, PetscScalar **values)
+/* Gives a row of this rank, as AIJ does those of no other. */
+static PetscErrorCode OwnRow(Mat A, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
 {
-  PetscInt           count;
-  const PetscInt    *row_cols;
-  const PetscScalar *row_values;
-  macko_error        err;
+  macko_error err;
 
   PetscFunctionBegin;
   PetscCheck(row >= A->rmap->rstart && row < A->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_SUP, "row %lld is not this rank's",
              (long long)row);
-  PetscCall(MackoRaise(PETSC_COMM_SELF, MackoCompressedRow(A, row - A->rmap->rstart, &count, &row_cols, &row_values, &err),
-                       err.text));
-  ((Mat_Compressed *)A->data)->row_held = 0; /* the arrays may be written to from now on */
+  PetscCall(MackoRaise(PETSC_COMM_SELF, MackoCompressedRow(A, row - A->rmap->rstart, n, cols, values, &err), err.text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One row is given out at a time, as with a parallel AIJ. PETSc hands out arrays that may be written to, but nobody reads what is
+   written. */
+static PetscErrorCode MatGetRow_Macko(Mat A, PetscInt row, PetscInt *n, PetscInt **cols, PetscScalar **values)
+{
+  Mat_Compressed    *m = (Mat_Compressed *)A->data;
+  PetscInt           count;
+  const PetscInt    *row_cols;
+  const PetscScalar *row_values;
+
+  PetscFunctionBegin;
+  PetscCheck(!m->is_given, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+             "row %lld is asked for before MatRestoreRow has given back another one", (long long)row);
+  PetscCall(OwnRow(A, row, &count, &row_cols, &row_values));
+  const MackoRowRoom given = m->row;
+  m->row = m->given, m->given = given;
+  m->row_held = 0, m->is_given = PETSC_TRUE;
   if (n) *n = count;
-  if (cols) *cols = count ? (PetscInt *)row_cols : NULL;
-  if (values) *values = count ? (PetscScalar *)row_values : NULL;
+  if (cols) *cols = count ? given.cols : NULL;
+  if (values) *values = count ? given.values : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,6 +97,7 @@ static PetscErrorCode MatRestoreRow_Macko(Mat A, PetscInt row, PetscInt *n, Pets
 {
   PetscFunctionBegin;
   (void)n, (void)cols, (void)values;
+  ((Mat_Compressed *)A->data)->is_given = PETSC_FALSE;
   if (row == A->rmap->rend - 1) MackoCompressedForget(A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -92,14 +107,14 @@ static PetscErrorCode MatRestoreRow_Macko(Mat A, PetscInt row, PetscInt *n, Pets
 static PetscErrorCode MatGetValues_Macko(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[],
                                          PetscScalar values[])
 {
-  PetscInt     count;
-  PetscInt    *row_cols;
-  PetscScalar *row_values;
+  PetscInt           count;
+  const PetscInt    *row_cols;
+  const PetscScalar *row_values;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < m; i++, values += n) {
     if (rows[i] < 0) continue;
-    PetscCall(MatGetRow_Macko(A, rows[i], &count, &row_cols, &row_values));
+    PetscCall(OwnRow(A, rows[i], &count, &row_cols, &row_values));
     for (PetscInt j = 0; j < n; j++) {
       PetscInt place;
       if (cols[j] < 0) continue;

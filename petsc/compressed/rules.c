@@ -18,7 +18,7 @@ static PetscErrorCode Had(Mat A, PetscInt row, PetscInt col, PetscBool *had)
   if (!m->taken) PetscFunctionReturn(PETSC_SUCCESS);
   if (m->row_held != i + 1) status = MackoCompressedRow(A, i, &n, &cols, &values, &err);
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  if (m->row_n) PetscCall(PetscFindInt(col, m->row_n, m->row_cols, &place));
+  if (m->row_n) PetscCall(PetscFindInt(col, m->row_n, m->row.cols, &place));
   *had = (PetscBool)(place >= 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -235,7 +235,7 @@ static PetscErrorCode MatDestroy_Macko(Mat A)
   PetscCall(MackoCompressedAssembly(A, PETSC_FALSE));
   MackoBlockDestroy(&m->own);
   MackoBlockDestroy(&m->off);
-  free(m->ghost_cols), free(m->row_cols), free(m->row_values);
+  free(m->ghost_cols), free(m->row.cols), free(m->row.values), free(m->given.cols), free(m->given.values);
   PetscCall(VecDestroy(&m->halo));
   PetscCall(VecScatterDestroy(&m->exchange));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));

@@ -190,6 +190,44 @@ START_TEST(rows_diagonal_and_norms)
 }
 END_TEST
 
+/* A program may look at other entries, or at the whole matrix, while it holds a row: what it holds stays as it is. There is one row
+   at a time, as with a parallel AIJ. */
+START_TEST(a_row_that_is_held)
+{
+  for (type_choice type = ROOT_TYPE; type < TYPES; type++) {
+    Mat       A, P;
+    Vec       diagonal;
+    PetscInt  first, past, wrong = 0;
+    PetscReal norm;
+    make_both(type, ROWS, ROWS, &A, &P);
+    OK(MatGetOwnershipRange(A, &first, &past));
+    OK(MatCreateVecs(A, NULL, &diagonal));
+    for (PetscInt i = first; i < past; i++) {
+      PetscInt           n, m;
+      const PetscInt    *a, *p;
+      const PetscScalar *va, *vp;
+      OK(MatGetRow(A, i, &n, &a, &va));
+      for (PetscInt k = first; k < past; k++) {
+        PetscScalar other;
+        OK(MatGetValue(A, k, i, &other));
+      }
+      if (i == first) {
+        OK(MatNorm(A, NORM_1, &norm));
+        OK(MatGetDiagonal(A, diagonal));
+        REFUSED(MatGetRow(A, past - 1, &m, &p, &vp), PETSC_ERR_ARG_WRONGSTATE, "MatRestoreRow");
+      }
+      OK(MatGetRow(P, i, &m, &p, &vp));
+      if (n != m || memcmp(a, p, (size_t)n * sizeof *a) || memcmp(va, vp, (size_t)n * sizeof *va)) wrong++;
+      OK(MatRestoreRow(P, i, &m, &p, &vp));
+      OK(MatRestoreRow(A, i, &n, &a, &va));
+    }
+    ASSERT_ALL(!wrong, "%d rows changed while they were held", (int)wrong);
+    OK(VecDestroy(&diagonal));
+    DESTROY(&A, &P);
+  }
+}
+END_TEST
+
 START_TEST(other_values)
 {
   for (type_choice type = ROOT_TYPE; type < TYPES; type++) {
@@ -345,6 +383,7 @@ static Suite *suite(void)
   tcase_add_test(t, conversions);
   tcase_add_test(t, every_format);
   tcase_add_test(t, rows_diagonal_and_norms);
+  tcase_add_test(t, a_row_that_is_held);
   tcase_add_test(t, other_values);
   tcase_add_test(t, dense_products);
   tcase_add_test(t, few_rows_or_columns);
