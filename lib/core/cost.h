@@ -23,6 +23,7 @@ typedef struct {
   double csr_long_entry, csr_long_row; /* the same, of f32 matrices, too, where rows are long enough for several entries a step */
   double csr_miss;     /* short row of more or fewer steps than the processor foresees */
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
+  double csr_group_miss; /* group of rows that have their columns read together of more or fewer steps or rows than foreseen */
   double csr_learnt;   /* number of such rows that the processor does foresee once it has seen them; 0: MACKO_LEARNT_ROWS is how
                         * many rows it foresees, whatever their lengths */
   double csr_shared, csr_shared_row; /* share of the work of entries, and of rows, that rows spare which have their columns read

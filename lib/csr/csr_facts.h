@@ -32,9 +32,10 @@ typedef struct {
 } macko_csr_lengths;
 
 /* What is seen of rows in a sample: how many of all take a number of steps that a processor does not foresee, the share of all that
- * have the columns of the row before, whether they are uneven (csr.h), and the lengths. Zeros where looking fails. */
+ * have the columns of the row before, how many groups of these it does not foresee, whether rows are uneven (csr.h), and the
+ * lengths. Zeros where looking fails. */
 typedef struct {
-  double missed, alike;
+  double missed, alike, missed_groups;
   int uneven;
   macko_csr_lengths lengths;
 } macko_csr_rows_seen;

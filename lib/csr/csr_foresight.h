@@ -3,6 +3,7 @@
 #define MACKO_CSR_FORESIGHT_H
 
 #include "csr/csr.h"
+#include "csr/csr_shared.h"
 
 /* This stands for the branch predictor of a processor: what came last behind the same four numbers of steps, which grids repeat,
  * or, where these are new, behind the last number. Numbers are kept modulo 256, plus 1; 0 is none. */
@@ -26,10 +27,11 @@ static inline int csr_misses(csr_foresight *f, int64_t steps)
 }
 
 /* What is counted of rows that are looked at: how many there are, and how many are not foreseen, one entry a step, CSR_WIDTH, and
- * in blocks; and how many blocks there are, and how many take one number of steps. */
+ * in blocks; and how many blocks there are, and how many take one number of steps; and how many groups of rows that share columns
+ * are not foreseen, in their rows or in their steps. */
 typedef struct {
-  int64_t rows, missed, missed_wide, missed_in_blocks, blocks, one_number;
-  csr_foresight f, f_wide;
+  int64_t rows, missed, missed_wide, missed_in_blocks, blocks, one_number, missed_groups;
+  csr_foresight f, f_wide, f_groups;
 } csr_row_counts;
 
 /* Counts rows from .. to - 1, which are at most CSR_BLOCK, as a block. A row whose number of steps is not foreseen ends its loop
@@ -45,6 +47,19 @@ static inline void csr_count_rows(const macko_csr *a, int64_t from, int64_t to, 
   const int one_number = to - from == CSR_BLOCK && macko_csr_one_number(most, all, ahead, &waste);
   c->rows += to - from, c->missed_wide += missed, c->missed_in_blocks += one_number ? waste / 4 : missed;
   c->blocks++, c->one_number += one_number;
+}
+
+/* Counts the groups of rows from .. to - 1; alike[i] tells whether row from + i has the columns of the next one. */
+static inline void csr_count_groups(const macko_csr *a, int64_t from, int64_t to, const uint8_t *alike, csr_row_counts *c)
+{
+  for (int64_t i = from, past; i < to; i = past) {
+    for (past = i + 1; past < to && alike[past - 1 - from];) past++;
+    const int64_t steps = (macko_csr_row(a, i + 1) - macko_csr_row(a, i) + CSR_WIDTH - 1) / CSR_WIDTH;
+    for (int64_t first = i, rows; first < past; first += rows) {
+      rows = macko_csr_group(past - first);
+      c->missed_groups += csr_misses(&c->f_groups, steps * (CSR_TOGETHER + 1) + rows);
+    }
+  }
 }
 
 #endif

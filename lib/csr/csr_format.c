@@ -39,20 +39,24 @@ static macko_csr_rows_seen host_rows(void *context)
   macko_csr a;
   csr_row_counts c = {0};
   int64_t alike = 0;
-  macko_csr_rows_seen seen = {0, 0, 0, {0, 0, 0}};
+  uint8_t same[STRETCH];
+  macko_csr_rows_seen seen = {0};
   for (int64_t first = 0; first < nrows; first += EVERY) {
     const int64_t past = first + STRETCH < nrows ? first + STRETCH : nrows;
     if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break; /* the next pass over the rows tells why */
     for (int64_t i = first; i < past; i += CSR_BLOCK) csr_count_rows(&a, i, i + CSR_BLOCK < past ? i + CSR_BLOCK : past, 0, &c);
     for (int64_t i = first; i < past; i++) add_length(&seen.lengths, macko_csr_row(&a, i + 1) - macko_csr_row(&a, i));
-    for (int64_t i = first; i + 1 < past; i++) alike += macko_csr_alike(&a, i);
+    for (int64_t i = first; i < past; i++) alike += same[i - first] = (uint8_t)(i + 1 < past && macko_csr_alike(&a, i));
+    csr_count_groups(&a, first, past, same, &c);
   }
   macko_free_assembly(&room);
   const double looked_at = (double)seen.lengths.rows;
   const int64_t missed_wide = macko_csr_in_blocks(nrows, c.blocks, c.one_number) ? c.missed_in_blocks : c.missed_wide;
   seen.uneven = macko_csr_uneven(nrows, nnz, c.rows, c.missed);
   const int64_t missed = seen.uneven || entries_of_step(found->csr, nnz) > 1 ? missed_wide : c.missed;
-  if (looked_at > 0) seen.missed = (double)missed / looked_at * (double)nrows, seen.alike = (double)alike / looked_at;
+  if (!(looked_at > 0)) return seen;
+  seen.missed = (double)missed / looked_at * (double)nrows, seen.alike = (double)alike / looked_at;
+  seen.missed_groups = (double)c.missed_groups / looked_at * (double)nrows;
   return seen;
 }
 
@@ -73,9 +77,10 @@ static macko_csr_rows_seen look_at_rows(const macko_facts *f, const macko_option
   const double learnt = macko_cost_of(options)->csr_learnt;
   const int counts = shared || options->target == MACKO_TARGET_GPU ||
                      (double)f->csr->nrows > (learnt > 0 ? learnt : MACKO_LEARNT_ROWS);
-  if (!ask || !counts) return (macko_csr_rows_seen){0, 0, 0, {0, 0, 0}};
+  if (!ask || !counts) return (macko_csr_rows_seen){0};
   macko_csr_rows_seen seen = ask->rows(f->context);
   if (!shared || seen.alike < CSR_SHARE) seen.alike = 0;
+  else seen.missed = seen.missed_groups;
   return seen;
 }
 
@@ -125,10 +130,10 @@ static double work_of(const macko_options *options, const macko_csr *a, int64_t 
   const double of_width = f64 && size >= 4 ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
   const double narrower = size < macko_type_bytes(a->value_type) ? cost->csr_narrower : 0;
   const double entry = (wide ? cost->csr_long_entry : of_width) + narrower, row = wide ? cost->csr_long_row : cost->csr_row;
-  const double miss = steps ? cost->csr_long_miss : cost->csr_miss, shared = macko_csr_saved(seen->alike);
-  const double rows = (double)a->nrows * row + missed_rows(cost, a, *seen) * miss;
+  const double miss = seen->alike > 0 ? cost->csr_group_miss : steps ? cost->csr_long_miss : cost->csr_miss;
+  const double shared = macko_csr_saved(seen->alike), rows = (double)a->nrows * row * (1 - cost->csr_shared_row * shared);
   const double filling = f64 ? cost->csr_filling : cost->csr_filling_single;
-  return (double)nnz * entry * (1 - cost->csr_shared * shared) + rows * (1 - cost->csr_shared_row * shared) +
+  return (double)nnz * entry * (1 - cost->csr_shared * shared) + rows + missed_rows(cost, a, *seen) * miss +
          uneven_entries(a, &seen->lengths) * cost->csr_uneven + blocks_time(options, a, nnz) +
          (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * filling - cost->csr_sooner;
 }

@@ -32,20 +32,13 @@ static int looks_shared(const macko_csr *a)
   return (double)alike >= CSR_SHARE * (double)looked && alike;
 }
 
-/* Gives how many of `left` rows that share their columns the next group has. */
-static int rows_of_group(int64_t left)
-{
-  const int64_t groups = (left + CSR_TOGETHER - 1) / CSR_TOGETHER;
-  return (int)((left + groups - 1) / groups);
-}
-
 /* Rows that are alike come so many at a time on average; the columns of each group of them are read once. */
 double macko_csr_saved(double alike)
 {
   const double most = 1024, rows = alike < 1 - 1 / most ? 1 / (1 - alike) : most;
   if (rows <= CSR_TOGETHER) return alike;
   int groups = 0;
-  for (int64_t left = (int64_t)(rows + 0.5); left > 0; left -= rows_of_group(left)) groups++;
+  for (int64_t left = (int64_t)(rows + 0.5); left > 0; left -= macko_csr_group(left)) groups++;
   return 1 - groups / rows;
 }
 
@@ -56,7 +49,7 @@ static void cut_groups(const macko_csr *a, uint8_t *rows, int64_t *groups, int64
   for (int64_t i = 0, past; i < a->nrows; i = past) {
     for (past = i + 1; past < a->nrows && macko_csr_alike(a, past - 1);) past++;
     for (int64_t first = i; first < past; first += rows[(*groups)++]) {
-      rows[*groups] = (uint8_t)rows_of_group(past - first);
+      rows[*groups] = (uint8_t)macko_csr_group(past - first);
       *cols += macko_csr_row(a, first + 1) - macko_csr_row(a, first);
     }
   }

@@ -34,6 +34,13 @@ typedef struct {
 /* Sets m->prepared, or leaves it NULL where there is nothing of that. This is `prepare` of format csr. Errors: OUT_OF_MEMORY. */
 macko_status macko_csr_prepare(macko_matrix *m, macko_error *err);
 
+/* Gives how many of `left` rows that share their columns the next group has. */
+static inline int macko_csr_group(int64_t left)
+{
+  const int64_t groups = (left + CSR_TOGETHER - 1) / CSR_TOGETHER;
+  return (int)((left + groups - 1) / groups);
+}
+
 /* Gives the share of columns that products need not read where that share of rows has the columns of the row before. */
 double macko_csr_saved(double alike);
 
