@@ -18,7 +18,7 @@ static const macko_cost amd_cost = {
   .row_wide = 0.79, .row_single = 0.79, .row_narrow = 0.79, .row_row = 8,
   .paper_entry = 2.4, .ordered_row = 0.261, .byte_codes = 0.6, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.0267, .eccsr_run = 0.96, .eccsr_wide_entry = 0.096, .eccsr_wide_run = 0.0693, .eccsr_masked_run = 0.296,
+  .eccsr_entry = 0.0267, .eccsr_run = 1.02, .eccsr_wide_entry = 0.096, .eccsr_wide_run = 0.0693, .eccsr_masked_run = 0.296,
   .eccsr_wait = 23.9, .eccsr_block = 1.23, .eccsr_masked = 0.0375,
   .eccsr_empty = 0.232, .eccsr_single = 0.695, .eccsr_wide_single = 0.807, .eccsr_rare = 0.29, .eccsr_slot = 1,
   .slide_slot = 1, .worth = 0.98};
