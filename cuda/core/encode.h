@@ -82,9 +82,9 @@ cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_mat
 /* ---- values ---- */
 
 /* Answers about all values in one word, in device memory and zeroed before. Bit i of *misfits: a value does not come back with
- * the same bits from type i. Bit MACKO_OVERFLOWS + i: a finite value is infinite as type i, a float. */
+ * the same bits from type i. Bit MACKO_OVERFLOWS + i, where `overflows` is set: a finite value is infinite as type i, a float. */
 enum { MACKO_OVERFLOWS = 16 };
-cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *misfits, cudaStream_t stream);
+cudaError_t macko_find_misfits(const macko_device_csr *a, int overflows, unsigned *misfits, cudaStream_t stream);
 
 /* This is the number of slots of a set: at most a quarter of them are taken by as many elements as a dictionary holds, so that
  * searches are short. */

@@ -30,15 +30,31 @@ template <int TYPE, typename F> static __device__ __forceinline__ void each_valu
 
 /* ---- what can hold the values ---- */
 
-/* Gives what value p does not fit, as bits (macko_find_misfits), with those that are `known`, which are not asked again. No type is
- * asked whether it overflows itself, and f32 only for values of f64; what is less than the largest f16 overflows nothing. */
+/* Gives the types that are asked whether they hold a value of type FROM: none that is as wide or itself. */
+template <int FROM> static __device__ __forceinline__ unsigned asked_of()
+{
+  const unsigned f32 = FROM == MACKO_F64 ? 1u << MACKO_F32 : 0;
+  return (1u << MACKO_I8 | 1u << MACKO_F16 | 1u << MACKO_BF16 | f32) & ~(1u << FROM);
+}
+
+/* Gives what value p does not fit, as bits (macko_find_misfits), with those that are `known`, which are not asked again. */
 template <int FROM> static __device__ __forceinline__ unsigned misfits_of(const void *values, int64_t p, unsigned known)
 {
   const macko_type from = (macko_type)FROM, narrow[] = {MACKO_I8, MACKO_F16, MACKO_BF16, MACKO_F32};
   unsigned bits = known;
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    if (!(known >> narrow[i] & 1) && !macko_fits(from, narrow[i], values, p)) bits |= 1u << narrow[i];
+    if (asked_of<FROM>() >> narrow[i] & 1 && !(known >> narrow[i] & 1) && !macko_fits(from, narrow[i], values, p))
+      bits |= 1u << narrow[i];
+  return bits;
+}
+
+/* The same for what overflows. No type is asked whether it overflows itself, and f32 only for values of f64; what is less than the
+ * largest f16 overflows nothing. */
+template <int FROM> static __device__ __forceinline__ unsigned overflows_of(const void *values, int64_t p)
+{
+  const macko_type from = (macko_type)FROM;
+  unsigned bits = 0;
   if (fabs(macko_float_at(from, values, p)) < 65504) return bits;
   if (FROM != MACKO_F16 && macko_overflows(from, MACKO_F16, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_F16);
   if (FROM != MACKO_BF16 && macko_overflows(from, MACKO_BF16, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_BF16);
@@ -47,24 +63,25 @@ template <int FROM> static __device__ __forceinline__ unsigned misfits_of(const 
 }
 
 /* A warp puts together what its lanes found, and asks for an atomic only if that adds a bit, which is soon never. */
-template <int FROM> static __global__ void misfits_kernel(const void *values, int64_t nnz, unsigned *misfits)
+template <int FROM> static __global__ void misfits_kernel(const void *values, int64_t nnz, int overflows, unsigned *misfits)
 {
   unsigned bits = 0;
   each_value<FROM>(values, nnz, [&](int64_t p, uint64_t) {
     bits = misfits_of<FROM>(values, p, bits);
-    return true;
+    if (overflows) bits |= overflows_of<FROM>(values, p);
+    return overflows || bits != asked_of<FROM>();
   });
   bits = __reduce_or_sync(EVERY, bits);
   if (lane_number() == 0 && bits & ~*(volatile unsigned *)misfits) atomicOr(misfits, bits);
 }
 
-extern "C" cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *misfits, cudaStream_t stream)
+extern "C" cudaError_t macko_find_misfits(const macko_device_csr *a, int overflows, unsigned *misfits, cudaStream_t stream)
 {
   auto kernel = misfits_kernel<MACKO_BF16>;
   if (a->value_type == MACKO_F64) kernel = misfits_kernel<MACKO_F64>;
   else if (a->value_type == MACKO_F32) kernel = misfits_kernel<MACKO_F32>;
   else if (a->value_type == MACKO_F16) kernel = misfits_kernel<MACKO_F16>;
-  return launch(kernel, VALUE_BLOCKS, ENCODE_THREADS, 0, stream, a->values, a->nnz, misfits);
+  return launch(kernel, VALUE_BLOCKS, ENCODE_THREADS, 0, stream, a->values, a->nnz, overflows, misfits);
 }
 
 /* ---- the dictionary ---- */

@@ -11,25 +11,11 @@ enum { ANSWER_BYTES = 1024 };
 
 /* ---- memory ---- */
 
-/* Slabs hold several rooms: CUDA takes 50 us to map memory and 60 to unmap it, half of an encoding where each room was mapped by
- * itself, and some 1 us more for each MB, so that they are not much larger than what rooms take in most matrices. */
-enum { LEAST_SLAB = 1 << 20, SLAB_ENTRY_BYTES = 3, MOST_USUAL_SLAB = 1 << 28 };
-
-/* Gives how large a slab is that is to hold a room of so many bytes. The first one is no larger than that: a refresh may need no
- * other, and of so little CUDA has mapped memory at hand. */
-static int64_t usual_slab(const macko_encoder *e, int64_t bytes)
-{
-  if (!e->nslabs) return bytes;
-  const int64_t by_entries = e->a.nnz > 0 ? e->a.nnz * SLAB_ENTRY_BYTES : 0;
-  const int64_t usual = by_entries < MOST_USUAL_SLAB ? LEAST_SLAB + by_entries : MOST_USUAL_SLAB;
-  return bytes > usual ? bytes : usual;
-}
-
 /* Takes a slab for a room, or no more than that room where memory is scarce. */
 static macko_status take_slab(macko_encoder *e, int64_t bytes, macko_error *err)
 {
   const char *what = "room to encode in";
-  const int64_t usual = usual_slab(e, bytes);
+  const int64_t usual = bytes > e->slab_bytes ? bytes : e->slab_bytes;
   macko_slab slab = {.bytes = usual};
   void *memory = NULL;
   if (e->nslabs == MACKO_ENCODER_SLABS)

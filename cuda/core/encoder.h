@@ -24,9 +24,10 @@ typedef struct macko_encoder {
   int mistaken; /* 1: two blocks of equal hash were not equal; the host must encode, which compares blocks, not hashes */
   macko_slab slabs[MACKO_ENCODER_SLABS]; /* device memory that closing frees */
   int nslabs;
+  int64_t slab_bytes; /* of a slab at least, 0 before anything is planned: a refresh may need no more than a few small rooms */
   void *answer;          /* device memory of 1024 bytes for what kernels answer; each question overwrites it */
   unsigned misfits;      /* as macko_find_misfits answers, once it was asked */
-  int misfits_known;
+  int misfits_known;     /* 1: all but what overflows; 2: that, too */
   macko_device_dictionary values; /* the distinct values, once they are collected; keys are NULL before */
   int64_t distinct;               /* how many these are; -1: more than fit a dictionary */
   double sectors; /* as the facts give them, once they were asked for */
@@ -58,8 +59,8 @@ macko_status macko_encoder_misfit(void *context, macko_type to, int *found, mack
 /* Is `sectors` of the encoder's facts; context is the encoder. Kernels count them the first time. */
 double macko_encoder_sectors(void *context);
 
-/* Gives the sectors that all entries ask for by the two counts in e->answer, of kernels that were started with that result. A failure
- * gives 0 and is met again by whatever kernel comes next, which tells of it. */
+/* Gives the sectors that all entries ask for by the two counts in e->answer, of kernels that were started with that result. A
+ * failure gives 0 and is met again by whatever kernel comes next, which tells of it. */
 double macko_encoder_all_sectors(const macko_encoder *e, const macko_stretches *s, cudaError_t started);
 
 /* Fails with UNSUPPORTED where rounding would make a value infinite and the options do not allow it. It does not say which

@@ -5,23 +5,22 @@
 
 /* ---- facts ---- */
 
-/* Looks at all values once for all types together, as the pass over them is what takes the time. */
-static macko_status find_misfits(macko_encoder *e, macko_error *err)
+/* Looks at all values once for all types together, as the pass over them is what takes the time. It ends early where no type holds
+ * them, unless it is asked for what overflows. */
+static macko_status find_misfits(macko_encoder *e, int overflows, macko_error *err)
 {
-  macko_status s = MACKO_OK;
-  if (!e->misfits_known) {
-    s = macko_encoder_clear(e, err);
-    if (!s) s = macko_cuda_status(macko_find_misfits(&e->a, e->answer, e->stream), "looking at values", err);
-    if (!s) s = macko_encoder_read_back(e, &e->misfits, e->answer, sizeof e->misfits, err);
-    e->misfits_known = !s;
-  }
+  if (e->misfits_known > overflows) return MACKO_OK;
+  macko_status s = macko_encoder_clear(e, err);
+  if (!s) s = macko_cuda_status(macko_find_misfits(&e->a, overflows, e->answer, e->stream), "looking at values", err);
+  if (!s) s = macko_encoder_read_back(e, &e->misfits, e->answer, sizeof e->misfits, err);
+  if (!s) e->misfits_known = 1 + overflows;
   return s;
 }
 
 macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err)
 {
   macko_encoder *e = context;
-  macko_status s = find_misfits(e, err);
+  macko_status s = find_misfits(e, 0, err);
   *found = (int)(e->misfits >> to & 1);
   return s;
 }
@@ -30,7 +29,7 @@ macko_status macko_encoder_check_overflow(macko_encoder *e, const macko_options 
 {
   macko_type to = macko_rounded_type(options);
   if (!macko_may_overflow(options, e->csr.value_type)) return MACKO_OK;
-  macko_status s = find_misfits(e, err);
+  macko_status s = find_misfits(e, 1, err);
   if (!s && e->misfits >> (MACKO_OVERFLOWS + to) & 1)
     s = macko_fail(err, MACKO_UNSUPPORTED, "a value is beyond the range of %s and becomes infinite only with option "
                    "overflow set to allow", macko_type_name(to));

@@ -73,6 +73,51 @@ static __global__ void pattern_kernel(macko_pattern_words w, uint64_t ncols, mac
   if (lane_number() == 0 && found.falls) atomicAdd(&look->falls, (unsigned long long)found.falls);
 }
 
+/* The same for columns of 32 bits that lie where pairs of them may be loaded: most matrices have such, and reading them is all that
+ * this takes. A lane has the column before its pair from its neighbour. */
+static __global__ void pairs_kernel(macko_pattern_words w, uint32_t ncols, macko_device_look *look)
+{
+  const int *indices = (const int *)w.indices;
+  macko_pattern_pair keys[2][PER_LANE];
+  const int64_t pairs = macko_pattern_pairs(&w), blocks = macko_pattern_blocks(&w);
+  uint64_t sum = 0;
+  uint32_t falls = 0;
+  bool outside = false;
+  for (int set = 0; set < 2; set++)
+    for (int i = 0; i < PER_LANE; i++) keys[set][i] = macko_pattern_keys(set, i * WARP + lane_number());
+  for (int64_t block = warp_number(), step = (int64_t)gridDim.x * blockDim.x / WARP; block < blocks; block += step) {
+    uint64_t sums[2] = {0, 0};
+    int2 cols[PER_LANE];
+    const int64_t first = block * MACKO_PATTERN_PAIRS + lane_number();
+#pragma unroll
+    for (int i = 0; i < PER_LANE; i++) {
+      const int64_t pair = first + i * WARP;
+      cols[i] = make_int2(0, 0);
+      if (2 * pair + 1 < w.count) cols[i] = ((const int2 *)indices)[pair];
+      else if (pair < pairs) cols[i].x = indices[2 * pair];
+    }
+#pragma unroll
+    for (int i = 0; i < PER_LANE; i++) {
+      const int64_t pair = first + i * WARP;
+      const bool one = pair < pairs, two = 2 * pair + 1 < w.count;
+      int before = __shfl_up_sync(EVERY, cols[i].y, 1);
+      if (lane_number() == 0 && one && pair) before = indices[2 * pair - 1];
+      const macko_pattern_pair p = {{(uint32_t)cols[i].x - w.base, two ? (uint32_t)cols[i].y - w.base : 0}};
+      outside |= (one && p.words[0] >= ncols) | (two && p.words[1] >= ncols);
+      falls += (one && pair && before >= cols[i].x) + (two && cols[i].x >= cols[i].y);
+      if (!one) continue;
+#pragma unroll
+      for (int set = 0; set < 2; set++) sums[set] += macko_pattern_product(p, keys[set][i]);
+    }
+    for (int set = 0; set < 2; set++) sums[set] = sum_of_lanes(sums[set], WARP);
+    sum += macko_pattern_block(&w, block, sums);
+  }
+  if (outside) look->invalid = 1;
+  const uint64_t all = sum_of_lanes((uint64_t)falls, WARP);
+  if (lane_number() == 0 && sum) atomicAdd(&look->pattern, (unsigned long long)sum);
+  if (lane_number() == 0 && all) atomicAdd(&look->falls, (unsigned long long)all);
+}
+
 /* Gives the number of blocks of threads for such an array. */
 static unsigned blocks_of(const macko_pattern_words *w)
 {
@@ -88,5 +133,7 @@ extern "C" cudaError_t macko_look_at_csr(const macko_csr *csr, const macko_devic
   if (!error) error = launch(rows_kernel, blocks_for(a->nrows), ENCODE_THREADS, 0, stream, *a, look);
   if (!error) error = launch(pattern_kernel<false>, blocks_of(&starts), ENCODE_THREADS, 0, stream, starts, 0, look);
   if (error) return error;
+  if (!columns.wide && columns.type == MACKO_I32 && (uintptr_t)columns.indices % sizeof(int2) == 0)
+    return launch(pairs_kernel, blocks_of(&columns), ENCODE_THREADS, 0, stream, columns, (uint32_t)a->ncols, look);
   return launch(pattern_kernel<true>, blocks_of(&columns), ENCODE_THREADS, 0, stream, columns, (uint64_t)a->ncols, look);
 }
