@@ -54,6 +54,7 @@ typedef struct {
   double eccsr_masked_drag; /* the same for slices with masks, which tell where values are */
   double walked_wait;  /* more for the slots of 32 lanes with gaps of their own where one asks for a line of x that stands alone */
   double eccsr_wait;   /* more for a step of a slice of format eccsr, on a CPU, where one of its runs asks for such a line */
+  double eccsr_overlap; /* by so much, times the share of steps that wait, the waits overlap: one is 1 / (1 + that) of the above */
   double slice;        /* slice that is no stencil, besides its slots */
   double slice_warp;   /* more for each warp but the first of a slice, where several share it */
   double walked_slice; /* more for one whose lanes have gaps of their own, and begin and end anywhere */

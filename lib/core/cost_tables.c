@@ -4,7 +4,8 @@
 /* The costs of one core of an AMD EPYC of the fifth generation (AVX-512). Those of csr but its misses, of slices and of eccsr were
  * fitted at once to 194 matrices, 185 of them generated and half f32, each multiplied in a loop of its own, of which the last-level
  * cache keeps a part even of what is far larger, so that times are right and above all what is chosen by them. `csr_group_miss`
- * was fitted to the 36 of them whose rows share columns and whose groups are not all foreseen. What 8-bit codes and narrow entries
+ * was fitted to the 36 of them whose rows share columns and whose groups are not all foreseen, what eccsr waits to the 82 where it
+ * is not far behind. What 8-bit codes and narrow entries
  * of eccsr cost is of a few matrices. Those of stencils, layout row and dtans are older. */
 static const macko_cost amd_cost = {
   .byte = 0.0323, .cached_byte = 0.0121, .product = 116, .line = 0.36, .gone = 1.22, .last_gone = 6.51,
@@ -19,7 +20,7 @@ static const macko_cost amd_cost = {
   .paper_entry = 2.4, .ordered_row = 0.261, .byte_codes = 0.6, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
   .eccsr_entry = 0.0267, .eccsr_run = 1.02, .eccsr_wide_entry = 0.096, .eccsr_wide_run = 0.0693, .eccsr_masked_run = 0.296,
-  .eccsr_wait = 23.9, .eccsr_block = 1.23, .eccsr_masked = 0.0375,
+  .eccsr_wait = 52, .eccsr_overlap = 3, .eccsr_block = 1.23, .eccsr_masked = 0.0375,
   .eccsr_empty = 0.232, .eccsr_single = 0.695, .eccsr_wide_single = 0.807, .eccsr_rare = 0.29, .eccsr_slot = 1,
   .slide_slot = 1, .worth = 0.98};
 

@@ -136,13 +136,14 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
 }
 
 /* Gives the nanoseconds that a CPU waits for lines of x that it has not foreseen: blocks of a slice go on together, so that one
- * that waits keeps the others. */
+ * that waits keeps the others. Where many steps wait it has asked for the next lines before the first are there. */
 static double wait_for_lines(const macko_facts *f, const macko_options *options, const macko_eccsr_work *work)
 {
-  const double wait = macko_cost_of(options)->eccsr_wait;
-  if (options->target != MACKO_TARGET_CPU || !(wait > 0) || !f->lines || !work->runs) return 0;
+  const macko_cost *cost = macko_cost_of(options);
+  if (options->target != MACKO_TARGET_CPU || !(cost->eccsr_wait > 0) || !f->lines || !work->runs) return 0;
   const double runs = (double)work->runs, blocks = MACKO_ECCSR_LANES * (double)work->reads / (double)work->entries;
-  return macko_steps_that_wait(runs / blocks, f->lines(f->context).stray / runs, blocks) * wait;
+  const double steps = runs / blocks, waiting = macko_steps_that_wait(steps, f->lines(f->context).stray / runs, blocks);
+  return waiting * cost->eccsr_wait / (1 + cost->eccsr_overlap * waiting / steps);
 }
 
 /* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */
