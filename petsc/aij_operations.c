@@ -78,6 +78,8 @@ PetscErrorCode MackoSetBase(Mat A, const MackoBase *base)
   A->ops->transpose                 = base->ops.transpose;
   A->ops->load                      = base->ops.load;
   A->ops->getdiagonal               = base->ops.getdiagonal;
+  A->ops->zerorows                  = base->ops.zerorows;
+  A->ops->zerorowscolumns           = base->ops.zerorowscolumns;
   A->ops->scale                     = base->ops.scale;
   A->ops->diagonalscale             = base->ops.diagonalscale;
   A->ops->axpy                      = base->ops.axpy;

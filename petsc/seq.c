@@ -152,6 +152,24 @@ static PetscErrorCode MatGetDiagonal_SeqAIJMacko(Mat A, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ zeroes the rows before it finds that it may not make their diagonal entries, and then fails without a new state; counted up
+   first, it tells of the zeros. */
+static PetscErrorCode MatZeroRows_SeqAIJMacko(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscCall((*MackoOf(A)->kind->does->ops.zerorows)(A, n, rows, diagonal, x, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatZeroRowsColumns_SeqAIJMacko(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscCall((*MackoOf(A)->kind->does->ops.zerorowscolumns)(A, n, rows, diagonal, x, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoPlainVectors(Mat A)
 {
   PetscBool cuda;
@@ -223,6 +241,8 @@ static PetscErrorCode SetOperations(Mat A)
   A->ops->destroy          = MackoOf(A)->kind->device ? MatDestroy_SeqAIJMacko_Device : MatDestroy_SeqAIJMacko;
   A->ops->bindtocpu        = MatBindToCPU_SeqAIJMacko;
   A->ops->getdiagonal      = MatGetDiagonal_SeqAIJMacko;
+  A->ops->zerorows         = MatZeroRows_SeqAIJMacko;
+  A->ops->zerorowscolumns  = MatZeroRowsColumns_SeqAIJMacko;
   PetscCall(MackoCusparseSetOperations(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
