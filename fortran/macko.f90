@@ -1702,8 +1702,12 @@ contains
     type(macko_csr), intent(in) :: csr
     integer(c_int), optional, intent(out) :: stat
     character(len=*), optional, intent(inout) :: errmsg
+    type(macko_info) :: info
     type(macko_error) :: err
-    call report(macko_refresh_c(this%handle(), csr, err), err, stat, errmsg)
+    integer(c_int) :: status
+    status = need_info(this, info, err)
+    if (status == macko_ok) status = macko_refresh_c(this%handle(), csr, err)
+    call report(status, err, stat, errmsg)
   end subroutine refresh_csr
 
   recursive subroutine encode_i4i4r4(this, row_ptr, cols, values, ncols, options, stat, errmsg)

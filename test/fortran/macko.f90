@@ -265,6 +265,7 @@ contains
 
   subroutine failures()
     type(macko_matrix) :: a
+    type(macko_csr) :: view
     type(macko_info) :: info
     real(c_double) :: y(3)
     real(c_float), allocatable :: reals4(:)
@@ -275,6 +276,8 @@ contains
     call a%multiply([1d0], y, stat=stat, errmsg=errmsg)
     call refused(stat, macko_invalid_argument, errmsg, 'the matrix is empty: nothing has been encoded into it')
     call a%refresh([1, 2], [1], [1d0], stat, errmsg)
+    call refused(stat, macko_invalid_argument, errmsg, 'the matrix is empty: nothing has been encoded into it')
+    call a%refresh(view, stat, errmsg)
     call refused(stat, macko_invalid_argument, errmsg, 'the matrix is empty: nothing has been encoded into it')
     call a%validate(stat, errmsg)
     call refused(stat, macko_invalid_argument, errmsg, 'the matrix is empty: nothing has been encoded into it')
