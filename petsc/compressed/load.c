@@ -24,8 +24,8 @@ typedef struct {
   int64_t     begin, rows, cols;
   /* first is this rank's first row, and entry the one that it begins with among the entries of all rows. */
   int64_t     first, entry;
-  /* All rows together have total entries; the next row that is asked for begins with entry at. */
-  int64_t     total, at;
+  /* All rows together have total entries, of which the head says counted; the next row that is asked for begins with entry at. */
+  int64_t     total, counted, at;
   /* These arrays hold the row that was given out last. */
   PetscInt    row_room;
   PetscInt   *row_cols;
@@ -90,8 +90,7 @@ static int64_t ValuesAt(const File *f, int64_t entry)
   return ColsAt(f, f->total) + entry * (int64_t)sizeof(PetscScalar);
 }
 
-/* Reads the sizes. A file of another width of integers shows in the number that it begins with. The count of entries is not read,
-   since it is cut off where it does not fit into an integer; the lengths of rows are added up instead. */
+/* Reads the sizes and the count of entries. A file of another width of integers shows in the number that it begins with. */
 static macko_status ReadHead(File *f)
 {
   macko_status status = ReadWindow(f, &f->lengths, f->begin, 4 * WIDTH);
@@ -100,7 +99,8 @@ static macko_status ReadHead(File *f)
   if (BigEndian(head, WIDTH) != MAT_FILE_CLASSID)
     return Refuse(f, MACKO_PARSE, "no PETSc binary matrix of this width of integers", f->begin);
   f->rows = BigEndian(head + WIDTH, WIDTH), f->cols = BigEndian(head + 2 * WIDTH, WIDTH);
-  if (BigEndian(head + 3 * WIDTH, WIDTH) == -1) return Refuse(f, MACKO_UNSUPPORTED, "a dense matrix, not a sparse one", f->begin);
+  f->counted = BigEndian(head + 3 * WIDTH, WIDTH);
+  if (f->counted == -1) return Refuse(f, MACKO_UNSUPPORTED, "a dense matrix, not a sparse one", f->begin);
   if (f->rows < 0 || f->cols < 0) return Refuse(f, MACKO_PARSE, "a negative number of rows or columns", f->begin);
   return MACKO_OK;
 }
@@ -238,8 +238,8 @@ PetscErrorCode MackoSetSizes(Mat A, const char *path, int64_t rows, int64_t cols
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each rank adds up the lengths of its own rows, and a sum over the ranks before it tells with which entry its rows begin.
-   Collective. */
+/* Each rank adds up the lengths of its own rows, and a sum over the ranks before it tells with which entry its rows begin. Where
+   the count of entries did not fit into an integer, PETSc has written the largest one or let it overflow. Collective. */
 static PetscErrorCode FindRows(Mat A, File *f)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -251,6 +251,9 @@ static PetscErrorCode FindRows(Mat A, File *f)
   PetscCallMPI(MPI_Scan(&mine, &f->entry, 1, MPI_INT64_T, MPI_SUM, comm));
   f->entry -= mine;
   PetscCallMPI(MPI_Allreduce(&mine, &f->total, 1, MPI_INT64_T, MPI_SUM, comm));
+  PetscCheck(f->counted == (PetscInt)f->total || f->counted == PETSC_MAX_INT, comm, PETSC_ERR_FILE_UNEXPECTED,
+             "%s: the rows have %lld entries together, not %lld entries, as its head says", f->path, (long long)f->total,
+             (long long)f->counted);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

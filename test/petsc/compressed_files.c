@@ -273,6 +273,35 @@ START_TEST(a_file_cut_short)
 }
 END_TEST
 
+/* A length that is wrong makes values of what are none. */
+START_TEST(lengths_that_do_not_add_up)
+{
+  char        path[64];
+  Mat         A, P, C;
+  PetscViewer viewer;
+  PetscMPIInt rank;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  path_of(path, sizeof path);
+  make_both(ROOT_TYPE, ROWS, COLS, &A, &P);
+  OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
+  OK(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+  OK(MatView(P, viewer));
+  OK(PetscViewerDestroy(&viewer));
+  if (!rank) {
+    FILE *file = fopen(path, "r+b");
+    long  last = (4 + ROWS) * (long)sizeof(PetscInt) - 1; /* the low byte of the last length */
+    ck_assert(file && !fseek(file, last, SEEK_SET));
+    int length = fgetc(file);
+    ck_assert(length > 0 && !fseek(file, last, SEEK_SET) && fputc(length - 1, file) == length - 1 && !fclose(file));
+  }
+  MPI_Barrier(PETSC_COMM_WORLD);
+  new_matrix(MATMACKO, &C);
+  REFUSED(load(path, &C, NULL), PETSC_ERR_FILE_UNEXPECTED, "entries, as its head says");
+  remove_file(path);
+  DESTROY(&A, &P, &C);
+}
+END_TEST
+
 /* Writes A as text into a file; the first rank gives back what is in it, but for the line that names the type, the others
  * nothing. */
 static void text_of(Mat A, const char *path, PetscViewerFormat format, char *text, size_t size)
@@ -323,5 +352,6 @@ void add_file_tests(TCase *t)
   tcase_add_test(t, files_of_macko_save);
   tcase_add_test(t, files_of_macko_save_that_do_not_fit);
   tcase_add_test(t, a_file_cut_short);
+  tcase_add_test(t, lengths_that_do_not_add_up);
   tcase_add_test(t, text_is_that_of_aij);
 }
