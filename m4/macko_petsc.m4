@@ -62,7 +62,7 @@ AS_IF([test x$with_petsc = xno], [petsc_note="no: as asked for"],
     AS_IF([$petsc_query --atleast-version=3.18 $petsc_pc], [],
       [have_petsc=no petsc_note="no: PETSc $petsc_version is older than 3.18"])])])
 AS_IF([test x$have_petsc = xno], [
-  AS_CASE([$with_petsc], [no|auto], [], [AC_MSG_ERROR([--with-petsc=$with_petsc: $petsc_note])])])
+  AS_CASE([$with_petsc], [no|auto], [], [AC_MSG_ERROR([--with-petsc=$with_petsc: ${petsc_note@%:@no: }])])])
 
 AS_IF([test x$with_slepc = xno], [slepc_note="no: as asked for"],
   [test x$have_petsc = xno], [slepc_note="no: needs PETSc"], [
