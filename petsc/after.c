@@ -85,18 +85,18 @@ typedef enum { ON_GPU, ON_CPU, MIXED } place;
    below multiplies on the CPU it does no product. */
 static void Decide(Mat_Macko *m, Size size, PetscBool first, place where)
 {
-  PetscBool  is_renewed = (PetscBool)(m->compressed || m->device || m->encodes);
-  PetscInt64 encode = 0, renewal = 0;
+  PetscBool  renew = (PetscBool)(m->compressed || m->device || m->encodes);
+  PetscInt64 encode = 0, cost, lost = renew ? 0 : m->lost;
 
   m->worth = m->after;
   if (m->after != MACKO_AFTER_AUTO) return;
+  m->renewal = 0;
   if (Automatic(m) && m->kind->device && where == ON_GPU)
-    encode = BreakEven(size, PETSC_FALSE, first), renewal = BreakEven(size, PETSC_TRUE, is_renewed ? first : PETSC_FALSE);
+    encode = BreakEven(size, PETSC_FALSE, first), m->renewal = BreakEven(size, PETSC_TRUE, (PetscBool)(renew && first));
   if (Automatic(m) && !m->kind->device && where == ON_CPU)
-    encode = BreakEvenOnCPU(size.nnz, PETSC_FALSE), renewal = BreakEvenOnCPU(size.nnz, PETSC_TRUE);
-  m->renewal = renewal;
-  m->worth   = is_renewed ? renewal : PetscMax(0, encode - m->lost);
-  if (m->products_before >= (is_renewed ? renewal : encode)) m->worth = 0;
+    encode = BreakEvenOnCPU(size.nnz, PETSC_FALSE), m->renewal = BreakEvenOnCPU(size.nnz, PETSC_TRUE);
+  cost     = renew ? m->renewal : encode;
+  m->worth = m->products_before >= cost ? 0 : PetscMax(0, cost - lost);
 }
 
 static PetscErrorCode DecideSeq(Mat A, Mat_Macko *m)
