@@ -95,6 +95,18 @@ static PetscErrorCode fill(Mat A, way how, unsigned seed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode write_matrix(Mat A, const char *path)
+{
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
+  PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Through a file of its own that is gone afterwards. */
 PetscErrorCode load_matrix(Mat A, PetscInt rows, PetscInt cols, unsigned seed)
 {
@@ -109,10 +121,7 @@ PetscErrorCode load_matrix(Mat A, PetscInt rows, PetscInt cols, unsigned seed)
   PetscCallMPI(MPI_Bcast(&id, 1, MPI_INT, 0, PETSC_COMM_WORLD));
   snprintf(path, sizeof path, "petsc_matrix_%d.bin", id);
   PetscCall(make_matrix(PREALLOCATED, MATAIJ, rows, cols, seed, &source));
-  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
-  PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
-  PetscCall(MatView(source, viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(write_matrix(source, path));
   PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_READ, &viewer));
   PetscCall(MatLoad(A, viewer));
   PetscCall(PetscViewerDestroy(&viewer));

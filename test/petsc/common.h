@@ -54,6 +54,9 @@ void destroy_matrices(Mat *const matrices[]);
 /* A dense matrix of random entries, with sizes as MatSetSizes takes them. */
 PetscErrorCode make_dense(const char *type, PetscInt m, PetscInt n, PetscInt rows, PetscInt cols, Mat *B);
 
+/* Writes A as a PETSc binary file, alone in it and without one of options beside it. */
+PetscErrorCode write_matrix(Mat A, const char *path);
+
 /* The same entries written to a file and read from it into A, which has a type and may have values. */
 PetscErrorCode load_matrix(Mat A, PetscInt rows, PetscInt cols, unsigned seed);
 

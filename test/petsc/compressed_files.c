@@ -252,15 +252,11 @@ START_TEST(a_file_cut_short)
 {
   char        path[64];
   Mat         A, P, C;
-  PetscViewer viewer;
   PetscMPIInt rank;
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
   path_of(path, sizeof path);
   make_both(ROOT_TYPE, ROWS, COLS, &A, &P);
-  OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
-  OK(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
-  OK(MatView(P, viewer));
-  OK(PetscViewerDestroy(&viewer));
+  OK(write_matrix(P, path));
   new_matrix(MATMACKO, &C);
   if (!rank) ck_assert(!truncate(path, 16 + ROWS * 4 + 40));
   MPI_Barrier(PETSC_COMM_WORLD);
@@ -278,15 +274,11 @@ START_TEST(lengths_that_do_not_add_up)
 {
   char        path[64];
   Mat         A, P, C;
-  PetscViewer viewer;
   PetscMPIInt rank;
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
   path_of(path, sizeof path);
   make_both(ROOT_TYPE, ROWS, COLS, &A, &P);
-  OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
-  OK(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
-  OK(MatView(P, viewer));
-  OK(PetscViewerDestroy(&viewer));
+  OK(write_matrix(P, path));
   if (!rank) {
     FILE *file = fopen(path, "r+b");
     long  last = (4 + ROWS) * (long)sizeof(PetscInt) - 1; /* the low byte of the last length */

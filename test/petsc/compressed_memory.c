@@ -111,13 +111,9 @@ static void make_band(Mat *A)
 
 static void write_band(const char *path)
 {
-  Mat         A;
-  PetscViewer viewer;
+  Mat A;
   make_band(&A);
-  OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
-  OK(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
-  OK(MatView(A, viewer));
-  OK(PetscViewerDestroy(&viewer));
+  OK(write_matrix(A, path));
   OK(MatDestroy(&A));
 }
 
