@@ -17,6 +17,12 @@ extern "C" {
  * read; they are zero. Every section begins at a multiple of MACKO_SECTION_ALIGN bytes, as the widest loads want it. */
 enum { MACKO_SECTION_PAD = 2048, MACKO_SECTION_ALIGN = 256 };
 
+/* Rounds bytes up to where the next section, or another array in one allocation, may begin. */
+static inline int64_t macko_aligned(int64_t bytes)
+{
+  return (bytes + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
+}
+
 struct macko_device_ops;
 struct macko_encoder; /* encoder.h */
 

@@ -137,8 +137,8 @@ macko_status macko_encode_sections(macko_encoder *e, const macko_matrix *m, mack
   return s;
 }
 
-/* Slabs hold several rooms: CUDA takes 50 us to map memory and 60 to unmap it, half of an encoding where each room was mapped by
- * itself, and some 1 us more for each MB, so that they are not much larger than what rooms take in most matrices. */
+/* Slabs hold several rooms: CUDA takes 50 us to map memory and 60 to unmap it, and some 1 us more for each MB, so that slabs are
+ * not much larger than what rooms take in most matrices. */
 static int64_t usual_slab(int64_t nnz)
 {
   enum { LEAST = 1 << 20, ENTRY_BYTES = 3, MOST = 1 << 28 };

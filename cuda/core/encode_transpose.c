@@ -14,13 +14,13 @@ enum { ARRAYS = 8 };
 /* Takes one room for the transpose and for making it. The first array begins where the room does. */
 static macko_status take_room(macko_encoder *e, macko_device_transposition *t, macko_error *err)
 {
-  const int64_t entries = (e->a.nnz + 1) * 4, align = MACKO_ROOM_ALIGN;
+  const int64_t entries = (e->a.nnz + 1) * 4;
   int64_t at[ARRAYS + 1] = {0};
   void *room = NULL;
   macko_status s = macko_cuda_status(macko_transpose_work(&e->a, &t->work_bytes), "transposing", err);
   const int64_t bytes[ARRAYS] = {entries, entries, entries, entries, (e->a.ncols + 1) * 4, entries,
                                  e->a.nnz * macko_type_bytes(e->csr.value_type), (int64_t)t->work_bytes};
-  for (int i = 0; i < ARRAYS; i++) at[i + 1] = at[i] + (bytes[i] + align - 1) / align * align;
+  for (int i = 0; i < ARRAYS; i++) at[i + 1] = at[i] + macko_aligned(bytes[i]);
   if (!s) s = macko_encoder_room(e, at[ARRAYS], &room, err);
   if (s) return s;
   char *arrays = room;

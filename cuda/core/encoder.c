@@ -30,7 +30,7 @@ static macko_status take_slab(macko_encoder *e, int64_t bytes, macko_error *err)
 /* No room is empty, so that each has an address of its own to be given back by. */
 macko_status macko_encoder_room(macko_encoder *e, int64_t bytes, void **room, macko_error *err)
 {
-  const int64_t align = MACKO_ROOM_ALIGN, taken = (bytes > 0 ? bytes + align - 1 : align) / align * align;
+  const int64_t taken = macko_aligned(bytes > 0 ? bytes : 1);
   int i = 0;
   while (i < e->nslabs && e->slabs[i].bytes - e->slabs[i].used < taken) i++;
   macko_status s = i < e->nslabs ? MACKO_OK : take_slab(e, taken, err);

@@ -10,8 +10,8 @@ typedef struct {
   int64_t bytes, used;
 } macko_slab;
 
-/* These are the number of slabs that an encoder can hold at a time, and where rooms begin, as do vectors of any kind. */
-enum { MACKO_ENCODER_SLABS = 64, MACKO_ROOM_ALIGN = 256 };
+/* This is the number of slabs that an encoder can hold at a time. */
+enum { MACKO_ENCODER_SLABS = 64 };
 
 /* This is an encoding under way. It lives on the stack of one call of the public functions. */
 typedef struct macko_encoder {

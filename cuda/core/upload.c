@@ -56,7 +56,7 @@ macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, 
  * begin. */
 static int64_t room(const macko_section *s)
 {
-  return (s->bytes + MACKO_SECTION_PAD + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
+  return macko_aligned(s->bytes + MACKO_SECTION_PAD);
 }
 
 /* Copies a section and clears the padding behind it: kernels read it, and what they find must be the same on every run. */

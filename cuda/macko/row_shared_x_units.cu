@@ -44,12 +44,6 @@ static __global__ void units_kernel(rows a, const unit_row *of, int entries, int
   if (lane == 0) units[i] = {row, next - row, of[row].base + begin - first + columns, list + (a.long_ptr ? gaps : 0)};
 }
 
-/* Rounds up to where the next array may begin. */
-static int64_t round_up(int64_t n)
-{
-  return (n + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
-}
-
 /* There are no more units than warps that the GPU runs at once, equally long and of whole chunks, so that all end at about the
  * same time. */
 macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors,
@@ -59,9 +53,11 @@ macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, mack
   if (!warps || a.nrows >= INT32_MAX) return MACKO_OK;
   int64_t entries = (a.nnz / warps / CHUNK + 1) * CHUNK, count = (a.nnz + entries - 1) / entries;
   if (count * entries > INT32_MAX) return MACKO_OK; /* the kernel counts up to the end of the last unit in 32 bits */
-  int64_t units = round_up(count * (int64_t)sizeof(shared_x_unit)), list = round_up((a.nrows + 1) * (int64_t)sizeof(unit_row));
-  int64_t partials = round_up(2 * count * (int64_t)sizeof(float)), pairs = round_up(count * (int64_t)sizeof *row_units->pairs);
-  int64_t done = round_up(count * (int64_t)sizeof *row_units->done);
+  int64_t units = macko_aligned(count * (int64_t)sizeof(shared_x_unit));
+  int64_t list = macko_aligned((a.nrows + 1) * (int64_t)sizeof(unit_row));
+  int64_t partials = macko_aligned(2 * count * (int64_t)sizeof(float));
+  int64_t pairs = macko_aligned(count * (int64_t)sizeof *row_units->pairs);
+  int64_t done = macko_aligned(count * (int64_t)sizeof *row_units->done);
   row_units->bytes = units + list;
   macko_status s = macko_device_alloc(row_units->bytes, "the units of long rows", &row_units->memory, err);
   if (s) return row_units->bytes = 0, s;
@@ -79,6 +75,6 @@ macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, mack
 void macko_row_units_give_space(device_row_units *row_units, void *space)
 {
   row_units->pairs = (unsigned long long *)space;
-  row_units->done = (unsigned *)((char *)space + round_up(row_units->count * (int64_t)sizeof *row_units->pairs));
+  row_units->done = (unsigned *)((char *)space + macko_aligned(row_units->count * (int64_t)sizeof *row_units->pairs));
   row_units->partials = (float *)((char *)space + row_units->zeroed);
 }

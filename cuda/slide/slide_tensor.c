@@ -196,18 +196,12 @@ void macko_tensor_close(macko_tensor **tensor)
 
 /* ---- plans ---- */
 
-/* Rounds up to a multiple at which arrays of the work begin. */
-static int64_t aligned(int64_t bytes)
-{
-  return (bytes + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
-}
-
 /* Divides the work of a product: X lifted, scales of its columns for operands of 8 bits, sums, and what the library needs. */
 static void place(const macko_tensor *t, macko_tensor_plan *p)
 {
-  p->scales = aligned(p->n * t->shape.k * operand_bytes(t->operands));
-  p->sums = p->scales + (operand_bytes(t->operands) == 1 ? aligned(p->n * (int64_t)sizeof(float)) : 0);
-  p->work = p->sums + aligned(p->n * t->shape.rows * macko_type_bytes(t->sums));
+  p->scales = macko_aligned(p->n * t->shape.k * operand_bytes(t->operands));
+  p->sums = p->scales + (operand_bytes(t->operands) == 1 ? macko_aligned(p->n * (int64_t)sizeof(float)) : 0);
+  p->work = p->sums + macko_aligned(p->n * t->shape.rows * macko_type_bytes(t->sums));
 }
 
 /* Has the library try its algorithms in memory of its own. Every byte there is 0x3c, 60 for i8 and not 0 in any type, because a
@@ -313,7 +307,7 @@ macko_status macko_tensor_plan_new(const macko_tensor *t, int64_t n, int64_t alg
   if (!s && algorithm < 0) s = try_algorithms(t, p, stream, err);
   if (!s) s = t->calls->algorithm(p->plan, &p->algorithm, err);
   if (!s) s = t->calls->work(p->plan, &work, err);
-  p->bytes = p->work + aligned(work);
+  p->bytes = p->work + macko_aligned(work);
   if (!s) s = check_product(p, stream, err);
   if (s) macko_tensor_plan_free(&p);
   else *plan = p;
