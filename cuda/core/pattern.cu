@@ -33,96 +33,112 @@ struct column_look {
   bool outside;
 };
 
-/* Looks at column number i and the one before it, so that neighbours in a row are all compared. */
-static __device__ __forceinline__ void look_at(const macko_pattern_words &w, int64_t i, uint64_t ncols, column_look *found)
-{
-  if (i >= w.count) return;
-  const uint64_t col = macko_pattern_index(&w, i);
-  found->outside |= col >= ncols;
-  if (i > 0) found->falls += macko_pattern_index(&w, i - 1) >= col;
-}
+/* Each of these loads the pairs first, first + WARP and so on of an array, as many as a lane takes of a block, and looks at them;
+ * those behind the last one are of no use. All lanes of a warp load together. Row starts are checked elsewhere. */
+struct load_starts {
+  macko_pattern_words w;
 
-/* Adds to the pattern's number what the blocks of *w contribute. Integer sums do not depend on the order in which warps add, so
- * that atomics are allowed here. Columns are checked on the way; ncols is 0 for row starts, which are not. */
-template <bool COLUMNS>
-static __global__ void pattern_kernel(macko_pattern_words w, uint64_t ncols, macko_device_look *look)
-{
-  macko_pattern_pair keys[2][PER_LANE];
-  const int64_t pairs = macko_pattern_pairs(&w), blocks = macko_pattern_blocks(&w);
-  uint64_t sum = 0;
-  column_look found = {};
-  for (int set = 0; set < 2; set++)
-    for (int i = 0; i < PER_LANE; i++) keys[set][i] = macko_pattern_keys(set, i * WARP + lane_number());
-  for (int64_t block = warp_number(), step = (int64_t)gridDim.x * blockDim.x / WARP; block < blocks; block += step) {
-    uint64_t sums[2] = {0, 0};
+  __device__ __forceinline__ void operator()(int64_t first, macko_pattern_pair *pairs, column_look *) const
+  {
+#pragma unroll
+    for (int i = 0; i < PER_LANE; i++)
+      if (first + i * WARP < macko_pattern_pairs(&w)) pairs[i] = macko_pattern_pair_at(&w, first + i * WARP);
+  }
+};
+
+/* Columns of any type, each of which is compared with the one before it. */
+struct load_columns {
+  macko_pattern_words w;
+  uint64_t ncols;
+
+  __device__ __forceinline__ void look_at(int64_t i, column_look *found) const
+  {
+    if (i >= w.count) return;
+    const uint64_t col = macko_pattern_index(&w, i);
+    found->outside |= col >= ncols;
+    if (i > 0) found->falls += macko_pattern_index(&w, i - 1) >= col;
+  }
+
+  __device__ __forceinline__ void operator()(int64_t first, macko_pattern_pair *pairs, column_look *found) const
+  {
+    load_starts{w}(first, pairs, found);
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++) {
-      const int64_t pair = block * MACKO_PATTERN_PAIRS + i * WARP + lane_number();
-      if (pair >= pairs) continue;
-      const macko_pattern_pair p = macko_pattern_pair_at(&w, pair);
-      for (int set = 0; set < 2; set++) sums[set] += macko_pattern_product(p, keys[set][i]);
-      if (COLUMNS) look_at(w, w.wide ? pair : 2 * pair, ncols, &found);
-      if (COLUMNS && !w.wide) look_at(w, 2 * pair + 1, ncols, &found);
+      const int64_t pair = first + i * WARP;
+      look_at(w.wide ? pair : 2 * pair, found);
+      if (!w.wide) look_at(2 * pair + 1, found);
     }
-    for (int set = 0; set < 2; set++) sums[set] = sum_of_lanes(sums[set], WARP);
-    sum += macko_pattern_block(&w, block, sums);
   }
-  if (COLUMNS && found.outside) look->invalid = 1;
-  if (COLUMNS) found.falls = sum_of_lanes(found.falls, WARP);
-  if (lane_number() == 0 && sum) atomicAdd(&look->pattern, (unsigned long long)sum);
-  if (lane_number() == 0 && found.falls) atomicAdd(&look->falls, (unsigned long long)found.falls);
-}
+};
 
-/* The same for columns of 32 bits that lie where pairs of them may be loaded: most matrices have such, and reading them is all that
- * this takes. A lane has the column before its pair from its neighbour. */
-static __global__ void pairs_kernel(macko_pattern_words w, uint32_t ncols, macko_device_look *look)
-{
-  const int *indices = (const int *)w.indices;
-  macko_pattern_pair keys[2][PER_LANE];
-  const int64_t pairs = macko_pattern_pairs(&w), blocks = macko_pattern_blocks(&w);
-  uint64_t sum = 0;
-  uint32_t falls = 0;
-  bool outside = false;
-  for (int set = 0; set < 2; set++)
-    for (int i = 0; i < PER_LANE; i++) keys[set][i] = macko_pattern_keys(set, i * WARP + lane_number());
-  for (int64_t block = warp_number(), step = (int64_t)gridDim.x * blockDim.x / WARP; block < blocks; block += step) {
-    uint64_t sums[2] = {0, 0};
+/* Columns of 32 bits that lie where pairs of them may be loaded: most matrices have such, and reading them is all that this takes.
+ * A lane has the column before its pair from its neighbour. */
+struct load_column_pairs {
+  macko_pattern_words w;
+  uint32_t ncols;
+
+  __device__ __forceinline__ void operator()(int64_t first, macko_pattern_pair *pairs, column_look *found) const
+  {
+    const int *indices = (const int *)w.indices;
     int2 cols[PER_LANE];
-    const int64_t first = block * MACKO_PATTERN_PAIRS + lane_number();
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++) {
       const int64_t pair = first + i * WARP;
       cols[i] = make_int2(0, 0);
       if (2 * pair + 1 < w.count) cols[i] = ((const int2 *)indices)[pair];
-      else if (pair < pairs) cols[i].x = indices[2 * pair];
+      else if (2 * pair < w.count) cols[i].x = indices[2 * pair];
     }
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++) {
       const int64_t pair = first + i * WARP;
-      const bool one = pair < pairs, two = 2 * pair + 1 < w.count;
+      const bool one = 2 * pair < w.count, two = 2 * pair + 1 < w.count;
       int before = __shfl_up_sync(EVERY, cols[i].y, 1);
       if (lane_number() == 0 && one && pair) before = indices[2 * pair - 1];
-      const macko_pattern_pair p = {{(uint32_t)cols[i].x - w.base, two ? (uint32_t)cols[i].y - w.base : 0}};
-      outside |= (one && p.words[0] >= ncols) | (two && p.words[1] >= ncols);
-      falls += (one && pair && before >= cols[i].x) + (two && cols[i].x >= cols[i].y);
-      if (!one) continue;
+      pairs[i] = {{(uint32_t)cols[i].x - w.base, two ? (uint32_t)cols[i].y - w.base : 0}};
+      found->outside |= (one && pairs[i].words[0] >= ncols) | (two && pairs[i].words[1] >= ncols);
+      found->falls += (one && pair && before >= cols[i].x) + (two && cols[i].x >= cols[i].y);
+    }
+  }
+};
+
+/* Adds to the pattern's number what the blocks of the array contribute. Integer sums do not depend on the order in which warps add,
+ * so that atomics are allowed here. */
+template <class Load>
+static __global__ void pattern_kernel(Load load, macko_device_look *look)
+{
+  macko_pattern_pair keys[2][PER_LANE];
+  const int64_t count = macko_pattern_pairs(&load.w), blocks = macko_pattern_blocks(&load.w);
+  uint64_t sum = 0;
+  column_look found = {};
+  for (int set = 0; set < 2; set++)
+    for (int i = 0; i < PER_LANE; i++) keys[set][i] = macko_pattern_keys(set, i * WARP + lane_number());
+  for (int64_t block = warp_number(), step = (int64_t)gridDim.x * blockDim.x / WARP; block < blocks; block += step) {
+    const int64_t first = block * MACKO_PATTERN_PAIRS + lane_number();
+    macko_pattern_pair pairs[PER_LANE];
+    uint64_t sums[2] = {0, 0};
+    load(first, pairs, &found);
 #pragma unroll
-      for (int set = 0; set < 2; set++) sums[set] += macko_pattern_product(p, keys[set][i]);
+    for (int i = 0; i < PER_LANE; i++) {
+      if (first + i * WARP >= count) continue;
+#pragma unroll
+      for (int set = 0; set < 2; set++) sums[set] += macko_pattern_product(pairs[i], keys[set][i]);
     }
     for (int set = 0; set < 2; set++) sums[set] = sum_of_lanes(sums[set], WARP);
-    sum += macko_pattern_block(&w, block, sums);
+    sum += macko_pattern_block(&load.w, block, sums);
   }
-  if (outside) look->invalid = 1;
-  const uint64_t all = sum_of_lanes((uint64_t)falls, WARP);
+  if (found.outside) look->invalid = 1;
+  found.falls = sum_of_lanes(found.falls, WARP);
   if (lane_number() == 0 && sum) atomicAdd(&look->pattern, (unsigned long long)sum);
-  if (lane_number() == 0 && all) atomicAdd(&look->falls, (unsigned long long)all);
+  if (lane_number() == 0 && found.falls) atomicAdd(&look->falls, (unsigned long long)found.falls);
 }
 
-/* Gives the number of blocks of threads for such an array. */
-static unsigned blocks_of(const macko_pattern_words *w)
+/* Queues the kernel for such an array. */
+template <class Load>
+static cudaError_t number(Load load, macko_device_look *look, cudaStream_t stream)
 {
-  const int64_t blocks = macko_pattern_blocks(w), most = (int64_t)PATTERN_BLOCKS * ENCODE_THREADS / WARP;
-  return blocks_for((blocks < most ? blocks : most) * WARP);
+  const int64_t blocks = macko_pattern_blocks(&load.w), most = (int64_t)PATTERN_BLOCKS * ENCODE_THREADS / WARP;
+  const unsigned grid = blocks_for((blocks < most ? blocks : most) * WARP);
+  return launch(pattern_kernel<Load>, grid, ENCODE_THREADS, 0, stream, load, look);
 }
 
 extern "C" cudaError_t macko_look_at_csr(const macko_csr *csr, const macko_device_csr *a, macko_device_look *look,
@@ -131,9 +147,9 @@ extern "C" cudaError_t macko_look_at_csr(const macko_csr *csr, const macko_devic
   const macko_pattern_words starts = macko_pattern_starts(csr, a->nnz), columns = macko_pattern_columns(csr, a->nnz);
   cudaError_t error = cudaMemsetAsync(look, 0, sizeof *look, stream);
   if (!error) error = launch(rows_kernel, blocks_for(a->nrows), ENCODE_THREADS, 0, stream, *a, look);
-  if (!error) error = launch(pattern_kernel<false>, blocks_of(&starts), ENCODE_THREADS, 0, stream, starts, 0, look);
+  if (!error) error = number(load_starts{starts}, look, stream);
   if (error) return error;
   if (!columns.wide && columns.type == MACKO_I32 && (uintptr_t)columns.indices % sizeof(int2) == 0)
-    return launch(pairs_kernel, blocks_of(&columns), ENCODE_THREADS, 0, stream, columns, (uint32_t)a->ncols, look);
-  return launch(pattern_kernel<true>, blocks_of(&columns), ENCODE_THREADS, 0, stream, columns, (uint64_t)a->ncols, look);
+    return number(load_column_pairs{columns, (uint32_t)a->ncols}, look, stream);
+  return number(load_columns{columns, (uint64_t)a->ncols}, look, stream);
 }
