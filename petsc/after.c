@@ -17,8 +17,9 @@ static const double even_rows = 0.75, rows_of_blocks = 0.4;
    Where rows differ in length they have less in common, so that half as much of their bytes is gained with blocks, and a quarter
    without. A product of any size takes 4 to 5 us less, as ours is one kernel that is told little: the coarse levels of multigrid
    gain nothing else. 3 us are counted, as a host that runs ahead of the GPU waits for less. Renewing grids takes longer, as what
-   their rows have in common is looked for in the new values. The first encoding of a process waits for CUDA, which loads each kernel at its first use. Seconds on
-   an H200, fitted to the levels of GAMG on five grids and meshes; other GPUs differ in both alike. */
+   their rows have in common is looked for in the new values. The first encoding of a process waits for CUDA, which loads each
+   kernel at its first use. Seconds on an H200, fitted to the levels of GAMG on five grids and meshes; other GPUs differ in both
+   alike. */
 static PetscInt64 BreakEven(Size size, PetscBool renew, PetscBool first)
 {
   PetscBool is_even = (PetscBool)(size.alike >= even_rows);
@@ -113,30 +114,33 @@ static PetscErrorCode DecideSeq(Mat A, Mat_Macko *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits)
+/* m is what A remembers, or NULL where A is not ours. */
+static PetscErrorCode WouldWait(Mat A, Mat_Macko *m, PetscBool *waits)
 {
-  Mat_Macko *m;
-  PetscBool  fresh;
+  PetscBool fresh;
 
   PetscFunctionBegin;
-  m = MackoOf(A);
-  if (!m || !m->kind) {
-    *waits = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  *waits = PETSC_TRUE;
+  if (!m || !m->kind) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoIsFresh(A, &fresh));
   PetscCall(DecideSeq(A, m));
   *waits = (PetscBool)(!fresh && (m->held || m->products < m->worth));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits)
+{
+  PetscFunctionBegin;
+  PetscCall(WouldWait(A, MackoOf(A), waits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits)
 {
-  Mat_Macko *m;
+  Mat_Macko *m = MackoOf(A);
 
   PetscFunctionBegin;
-  PetscCall(MackoWouldWait(A, waits));
-  m = MackoOf(A);
+  PetscCall(WouldWait(A, m, waits));
   if (!m) PetscFunctionReturn(PETSC_SUCCESS);
   m->products += count;
   m->products_below += *waits ? count : 0;
@@ -145,19 +149,18 @@ PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits)
 
 /* ---- parallel matrices: one decision for both blocks of all ranks ---- */
 
-static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m)
+static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m, PetscBool *changed)
 {
   /* These are the most entries and the most rows of a rank, the largest share of rows unlike the next, and whether a rank may not
      use a GPU, may use one, loads. */
   double    mine[6], all[6] = {0};
-  PetscBool changed;
   Size      size;
   Mat       own;
 
   PetscFunctionBegin;
   PetscCall(MackoReadOptions(A, NULL));
-  PetscCall(NoticeChange(A, m, &changed)); /* on all ranks together */
-  if (!changed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(NoticeChange(A, m, changed)); /* on all ranks together */
+  if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
   if (Automatic(m)) {
     PetscCall(MatMPIAIJGetSeqAIJ(A, &own, NULL, NULL));
     PetscCall(Look(own, &size));
@@ -192,17 +195,19 @@ static PetscBool EncodedMPI(Mat A, const Mat_Macko *m)
   return (PetscBool)(MackoOwns(m, A) && m->state == m->counted_state && m->nonzerostate == m->counted_nonzerostate);
 }
 
+/* Blocks that were told to wait do until they are brought up to date; only a change can bring others. */
 PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits)
 {
   Mat_Macko *m;
+  PetscBool  changed;
 
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
-  PetscCall(DecideMPI(A, m));
+  PetscCall(DecideMPI(A, m, &changed));
   *waits = (PetscBool)(!EncodedMPI(A, m) && m->products < m->worth);
   m->products++;
   m->products_below += *waits;
-  if (*waits) PetscCall(Hold(A));
+  if (*waits && changed) PetscCall(Hold(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,12 +218,13 @@ PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits)
 PetscErrorCode MackoProspects(Mat A, MackoProspect *prospect)
 {
   Mat_Macko *m = MackoOf(A), copy;
+  PetscBool  changed;
 
   PetscFunctionBegin;
   PetscCall(MackoReadOptions(A, NULL));
   copy = *m;
   if (m->kind == &MackoMPIHost || m->kind == &MackoMPIDevice) {
-    PetscCall(DecideMPI(A, &copy));
+    PetscCall(DecideMPI(A, &copy, &changed));
     prospect->fresh = EncodedMPI(A, &copy);
   } else {
     PetscCall(DecideSeq(A, &copy));
