@@ -51,10 +51,10 @@ static const macko_cost amd_19h_cost = {
  * beside csr of the same run, so that what is chosen of the two is right; `eccsr_single` and `slot_single` to 18 that are f32. On
  * a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit
  * codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them is right; `eccsr_masked_run` to 19
- * matrices of two to five unknowns that do not all couple. On the Xeon of 2.6 GHz,
- * `gone`, `cached_byte`, `csr_long_miss` and runs of one width in eccsr were fitted at once to half of 278 matrices, 107 of them of
- * at most 7 MB; other costs of long rows of csr lie between what that gave and what small matrices show; `worth` and
- * `eccsr_mixed_drag`, for raefsky1, were chosen with all of them. What no such matrix has is the AMD's, times 1.3. */
+ * matrices of two to five unknowns that do not all couple, and `eccsr_mixed_drag` to 14 structured grids, four of them f32.
+ * On the Xeon of 2.6 GHz, `gone`, `cached_byte`, `csr_long_miss` and runs of one width in eccsr were fitted at once to half of 278
+ * matrices, 107 of them of at most 7 MB; other costs of long rows of csr lie between what that gave and what small matrices show;
+ * `worth` was chosen with all of them. What no such matrix has is the AMD's, times 1.3. */
 static const macko_cost intel_cost = {
   .byte = 0.055, .cached_byte = 0.037, .product = 230, .line = 2.6, .gone = 1.9, .last_gone = 1, .csr_entry = 0.28, .csr_row = 1.2,
   .csr_long_entry = 0.26, .csr_long_row = 1.3, .csr_miss = 7.5, .csr_long_miss = 7.2, .csr_group_miss = 10, .csr_learnt = 3500,
@@ -62,7 +62,7 @@ static const macko_cost intel_cost = {
   .csr_single = 0.7, .csr_half = 1.6,
   .csr_saved = 0.75, .stencil = 0.14, .uniform = 0.123, .run = 0.24, .listed = 0.174, .walked = 0.39, .slot_single = -0.04,
   .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, .padded = 0.43, .drag = 0.42, .even_drag = 0.26, .eccsr_drag = 0.06,
-  .eccsr_mixed_drag = 0.8, .eccsr_masked_drag = 0.126, .slice = 29,
+  .eccsr_mixed_drag = 0.06, .eccsr_masked_drag = 0.126, .slice = 29,
   .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, .ordered_row = 1.15, .far_row = 1.5,
   .byte_codes = 0.9, .half_codes = 1.3,
   .halves = 0.2, .few_codes = 0.12, .integers = 0.265,
