@@ -50,7 +50,7 @@ static const macko_cost amd_19h_cost = {
  * second order and blocks of unknowns; what eccsr costs to 84 blocks of unknowns, a quarter of them f32, and a few real matrices,
  * beside csr of the same run, so that what is chosen of the two is right; `eccsr_single` and `slot_single` to 18 that are f32. On
  * a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit
- * codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them is right; `eccsr_masked_run` to 19
+ * codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them is right; `eccsr_masked_run` to 18
  * matrices of two to five unknowns that do not all couple, and `eccsr_mixed_drag` to 14 structured grids, four of them f32,
  * `eccsr_run` so that mixed_nodes and raefsky1 stay what they were. On the Xeon of 2.6 GHz, `gone`, `cached_byte`, `csr_long_miss`
  * and runs of one width in eccsr were fitted at once to half of 278 matrices, 107 of them of at most 7 MB; other costs of long rows
