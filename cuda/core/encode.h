@@ -86,12 +86,13 @@ cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_mat
 enum { MACKO_OVERFLOWS = 16 };
 cudaError_t macko_find_misfits(const macko_device_csr *a, int overflows, unsigned *misfits, cudaStream_t stream);
 
-/* This is the number of slots of a set: at most a quarter of them are taken by as many elements as a dictionary holds, so that
- * searches are short. */
+/* This is the largest number of slots of a set: at most a quarter of them are taken by as many elements as a dictionary holds, so
+ * that searches are short. */
 enum { MACKO_DEVICE_HASH_SLOTS = 4 * MACKO_DICT_LIMIT };
 
 /* This is a set of values by their bits, with one slot more for the bits that mark free slots; device pointers. */
 typedef struct {
+  unsigned slots; /* without that one: a power of two, of which the entries of the matrix cannot take more than a quarter */
   unsigned long long *keys;  /* bits of the element in a slot; all ones where it is free */
   unsigned long long *ranks; /* of its first appearance */
   uint32_t *codes; /* of the element in a slot, once they are numbered */

@@ -98,7 +98,7 @@ template <int TYPE> static __global__ void collect_kernel(const void *values, in
 
 extern "C" cudaError_t macko_collect_values(const macko_device_csr *a, const macko_device_dictionary *d, cudaStream_t stream)
 {
-  size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
+  size_t slots = (size_t)d->slots + 1;
   cudaError_t error = cudaMemsetAsync(d->keys, 0xff, slots * sizeof *d->keys, stream);
   if (!error) error = cudaMemsetAsync(d->used, 0, sizeof *d->used, stream);
   if (error) return error;

@@ -2,6 +2,7 @@
  * folders. */
 #include "core/encoder.h"
 #include "core/pattern.h"
+#include "core/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@ enum { ANSWER_BYTES = 1024 };
 
 /* ---- memory ---- */
 
-/* Takes a slab for a room, or no more than that room where memory is scarce. */
+/* Takes a slab for a room: from the pool of all encodings, else memory of its own, or no more than that room where memory is
+ * scarce. */
 static macko_status take_slab(macko_encoder *e, int64_t bytes, macko_error *err)
 {
   const char *what = "room to encode in";
@@ -20,11 +22,20 @@ static macko_status take_slab(macko_encoder *e, int64_t bytes, macko_error *err)
   void *memory = NULL;
   if (e->nslabs == MACKO_ENCODER_SLABS)
     return macko_fail(err, MACKO_LIMIT, "an encoder with more than %d slabs of memory", MACKO_ENCODER_SLABS);
-  macko_status s = macko_device_alloc(usual, what, &memory, err);
+  macko_pool_take(usual, e->stream, &memory);
+  slab.pooled = memory != NULL;
+  macko_status s = memory ? MACKO_OK : macko_device_alloc(usual, what, &memory, err);
   if (s == MACKO_OUT_OF_MEMORY && usual > bytes) s = macko_device_alloc(slab.bytes = bytes, what, &memory, err);
   slab.memory = memory;
   if (!s) e->slabs[e->nslabs++] = slab;
   return s;
+}
+
+/* Kernels may still use the slab: memory of the pool goes back behind them, and CUDA waits for them before it unmaps other. */
+static void free_slab(const macko_encoder *e, const macko_slab *slab)
+{
+  if (slab->pooled) cudaFreeAsync(slab->memory, e->stream);
+  else cudaFree(slab->memory);
 }
 
 /* No room is empty, so that each has an address of its own to be given back by. */
@@ -48,7 +59,7 @@ void macko_encoder_give_back(macko_encoder *e, void *room)
     if ((char *)room < slab->memory || (char *)room >= end) continue;
     slab->used = (char *)room - slab->memory;
     if (slab->used) return;
-    cudaFree(slab->memory);
+    free_slab(e, slab);
     *slab = e->slabs[--e->nslabs];
     return;
   }
@@ -126,5 +137,5 @@ void macko_close_encoder(macko_encoder *e)
     const macko_device_ops *ops = macko_device_ops_of((macko_format)i);
     if (ops && ops->close) ops->close(e);
   }
-  for (int i = 0; i < e->nslabs; i++) cudaFree(e->slabs[i].memory);
+  for (int i = 0; i < e->nslabs; i++) free_slab(e, &e->slabs[i]);
 }

@@ -8,6 +8,7 @@
 typedef struct {
   char *memory;
   int64_t bytes, used;
+  int pooled; /* 1: it came from the pool of all encodings and goes back there */
 } macko_slab;
 
 /* This is the number of slabs that an encoder can hold at a time. */
@@ -82,23 +83,26 @@ typedef struct {
   uint32_t slot;           /* where it is in the set */
 } macko_appearance;
 
-/* Puts the `count` elements that were found, in the order of their codes, into the tables of *d. keys are those of the set,
- * read back to the host. */
-typedef macko_status (*macko_table_sender)(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
-                                           const macko_appearance *found, int64_t count, macko_error *err);
+/* Puts the `count` elements of a set that were found, in the order of their codes, into the tables of *d. keys are those of the
+ * set, read back to the host. */
+typedef macko_status (*macko_table_sender)(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
+                                           const unsigned long long *keys, const macko_appearance *found, int64_t count,
+                                           macko_error *err);
 
-/* Gives the element in a slot of a set that has been read back. The last slot is for the bits that mark free slots elsewhere. */
-static inline uint64_t macko_element_at(const unsigned long long *keys, uint64_t slot)
+/* Gives the element in a slot of a set whose keys have been read back. The last slot is for the bits that mark free slots
+ * elsewhere. */
+static inline uint64_t macko_element_at(const macko_device_dictionary *set, const unsigned long long *keys, uint64_t slot)
 {
-  return slot == MACKO_DEVICE_HASH_SLOTS ? ~0ull : keys[slot];
+  return slot == set->slots ? ~0ull : keys[slot];
 }
 
 /* The first gives the elements of a set codes in the order of their ranks, and calls `send`, which fills the tables of *d; the
  * codes are on the device for kernels when it returns. The second is such a sender: it fills section "dict" with values. */
 macko_status macko_encoder_number(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
                                   macko_table_sender send, macko_error *err);
-macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
-                                       const macko_appearance *found, int64_t count, macko_error *err);
+macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
+                                       const unsigned long long *keys, const macko_appearance *found, int64_t count,
+                                       macko_error *err);
 
 /* ---- whole matrices ---- */
 

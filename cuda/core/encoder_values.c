@@ -36,13 +36,23 @@ macko_status macko_encoder_check_overflow(macko_encoder *e, const macko_options 
   return s;
 }
 
+/* Gives the slots of a set for so many entries. Small matrices have small sets, as all slots are cleared, and read back where
+ * elements are numbered. */
+static unsigned slots_for(int64_t nnz)
+{
+  unsigned slots = 1024;
+  while (slots < MACKO_DEVICE_HASH_SLOTS && slots < 4 * nnz) slots *= 2;
+  return slots;
+}
+
 /* One room holds the keys, ranks and codes of all slots, one slot more than the hash has. */
 macko_status macko_encoder_dictionary(macko_encoder *e, macko_device_dictionary *d, macko_error *err)
 {
-  const int64_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
+  const int64_t slots = (int64_t)slots_for(e->a.nnz) + 1;
   void *memory = NULL;
   macko_status s = macko_encoder_room(e, slots * (8 + 8 + 4), &memory, err);
   if (s) return s;
+  d->slots = (unsigned)(slots - 1);
   d->keys = memory;
   d->ranks = d->keys + slots;
   d->codes = (uint32_t *)(d->ranks + slots);
@@ -75,13 +85,14 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* The table is filled on the host, as it is small, and zero behind the elements that were found. */
-macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
-                                       const macko_appearance *found, int64_t count, macko_error *err)
+macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
+                                       const unsigned long long *keys, const macko_appearance *found, int64_t count,
+                                       macko_error *err)
 {
   const macko_section *dict = macko_find_section(&d->m, "dict");
   void *table = calloc((size_t)dict->bytes, 1);
   if (!table) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
-  for (int64_t i = 0; i < count; i++) macko_put_bits(d->m.value_type, table, i, macko_element_at(keys, found[i].slot));
+  for (int64_t i = 0; i < count; i++) macko_put_bits(d->m.value_type, table, i, macko_element_at(set, keys, found[i].slot));
   macko_status s = macko_encoder_send(e, dict->data, table, (size_t)dict->bytes, err);
   free(table);
   return s;
@@ -92,7 +103,7 @@ macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d,
 macko_status macko_encoder_number(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
                                   macko_table_sender send, macko_error *err)
 {
-  const size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
+  const size_t slots = (size_t)set->slots + 1;
   int64_t count = 0;
   unsigned long long *keys = malloc(2 * slots * sizeof *keys), *ranks = keys ? keys + slots : NULL;
   uint32_t *codes = calloc(slots, sizeof *codes);
@@ -104,7 +115,7 @@ macko_status macko_encoder_number(macko_encoder *e, macko_device_matrix *d, cons
   if (!s) qsort(found, (size_t)count, sizeof *found, by_rank);
   for (int64_t i = 0; i < count; i++) codes[found[i].slot] = (uint32_t)i;
   if (!s) s = macko_encoder_send(e, set->codes, codes, slots * sizeof *codes, err);
-  if (!s) s = send(e, d, keys, found, count, err);
+  if (!s) s = send(e, d, set, keys, found, count, err);
   if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "numbering values", err);
   free(keys), free(codes), free(found);
   return s;

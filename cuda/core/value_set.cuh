@@ -12,17 +12,17 @@ enum { COLLECT_BLOCKS = 256 };
 static const unsigned long long FREE_SLOT = ~0ull;
 
 /* Says where the search for an element begins. */
-static __device__ __forceinline__ unsigned home_slot(macko_hash_key key, uint64_t bits)
+static __device__ __forceinline__ unsigned home_slot(const macko_device_dictionary &set, uint64_t bits)
 {
-  return (unsigned)(macko_hash(key, bits) % MACKO_DEVICE_HASH_SLOTS);
+  return (unsigned)macko_hash(set.key, bits) & (set.slots - 1);
 }
 
 /* Gives the slot of an element, or the free one where it would go. Slots follow each other until one is free (linear probing). */
 static __device__ __forceinline__ unsigned find_slot(const macko_device_dictionary &d, uint64_t bits)
 {
-  unsigned at = home_slot(d.key, bits);
-  if (bits == FREE_SLOT) return MACKO_DEVICE_HASH_SLOTS;
-  while (d.keys[at] != FREE_SLOT && d.keys[at] != bits) at = (at + 1) % MACKO_DEVICE_HASH_SLOTS;
+  unsigned at = home_slot(d, bits);
+  if (bits == FREE_SLOT) return d.slots;
+  while (d.keys[at] != FREE_SLOT && d.keys[at] != bits) at = (at + 1) & (d.slots - 1);
   return at;
 }
 
@@ -31,12 +31,12 @@ static __device__ __forceinline__ unsigned find_slot(const macko_device_dictiona
 static __device__ void insert(const macko_device_dictionary &d, uint64_t bits)
 {
   unsigned at = find_slot(d, bits);
-  if (at == MACKO_DEVICE_HASH_SLOTS) {
+  if (at == d.slots) {
     if (d.keys[at] == FREE_SLOT && atomicCAS(&d.keys[at], FREE_SLOT, 0ull) == FREE_SLOT) atomicAdd(d.used, 1u);
     return;
   }
   if (d.keys[at] == bits) return;
-  for (;; at = (at + 1) % MACKO_DEVICE_HASH_SLOTS) {
+  for (;; at = (at + 1) & (d.slots - 1)) {
     unsigned long long there = atomicCAS(&d.keys[at], FREE_SLOT, (unsigned long long)bits);
     if (there == FREE_SLOT) atomicAdd(d.used, 1u);
     if (there == FREE_SLOT || there == bits) return;
@@ -46,7 +46,7 @@ static __device__ void insert(const macko_device_dictionary &d, uint64_t bits)
 /* Sets the ranks of all slots to the largest number, which says that the element does not appear. */
 static inline cudaError_t clear_ranks(const macko_device_dictionary *set, cudaStream_t stream)
 {
-  size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
+  size_t slots = (size_t)set->slots + 1;
   return cudaMemsetAsync(set->ranks, 0xff, slots * sizeof *set->ranks, stream);
 }
 

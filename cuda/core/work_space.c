@@ -1,6 +1,7 @@
 /* Work space of products (work_space.h). Why not every stream keeps one: nothing says when a stream is gone, so that spaces would
  * add up, and a graph may run on a stream that has one. */
 #include "core/work_space.h"
+#include "core/pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -58,23 +59,9 @@ macko_status macko_work_space_new(int64_t bytes, int64_t zeroed, cudaStream_t st
  * the next product costs no call of the driver's. */
 static macko_status open_pool(macko_work_space *w, macko_error *err)
 {
-  struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned, .location = {.type = cudaMemLocationTypeDevice}};
-  enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed; /* a capture under way does not mind a pool */
-  uint64_t keep = UINT64_MAX;
-  int supported = 0;
-  if (w->pool) return MACKO_OK;
-  cudaError_t e = cudaGetDevice(&props.location.id);
-  if (!e) e = cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, props.location.id);
-  if (!e && !supported)
-    return macko_fail(err, MACKO_UNSUPPORTED, "this matrix multiplies on one stream and outside graphs: GPU %d has no memory pools",
-                      props.location.id);
-  if (!e) e = cudaThreadExchangeStreamCaptureMode(&mode);
-  if (!e) {
-    e = cudaMemPoolCreate(&w->pool, &props);
-    if (!e) e = cudaMemPoolSetAttribute(w->pool, cudaMemPoolAttrReleaseThreshold, &keep);
-    cudaThreadExchangeStreamCaptureMode(&mode);
-  }
-  return macko_cuda_status(e, "making a pool of work space", err);
+  macko_error why = {0};
+  macko_status s = w->pool ? MACKO_OK : macko_pool_new(UINT64_MAX, &w->pool, &why);
+  return s ? macko_fail(err, s, "this matrix multiplies on one stream and outside graphs: %s", why.text) : MACKO_OK;
 }
 
 /* Takes memory that is ready when the stream comes to it. It is cleared there, because nobody knows what the last user of the

@@ -67,10 +67,10 @@ macko_status macko_survey_new_pairs(macko_encoder *e, const macko_device_matrix 
 /* ---- writing values ---- */
 
 /* Fills sections "dict" and "pair_gaps" with the pairs that were found, in the order of their codes (macko_table_sender). */
-static macko_status send_pairs(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
-                               const macko_appearance *found, int64_t count, macko_error *err)
+static macko_status send_pairs(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
+                               const unsigned long long *keys, const macko_appearance *found, int64_t count, macko_error *err)
 {
-  const size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
+  const size_t slots = (size_t)e->values.slots + 1;
   unsigned long long *values = malloc(slots * sizeof *values);
   uint64_t table[256];
   uint32_t gaps[256];
@@ -78,9 +78,9 @@ static macko_status send_pairs(macko_encoder *e, macko_device_matrix *d, const u
   size_t bytes = (size_t)(count * macko_type_bytes(d->m.value_type));
   macko_status s = macko_encoder_read_back(e, values, e->values.keys, slots * sizeof *values, err);
   for (int64_t i = 0; !s && i < count; i++) {
-    uint64_t pair = macko_element_at(keys, found[i].slot), mask = ((uint64_t)1 << MACKO_PAIR_SHIFT) - 1;
+    uint64_t pair = macko_element_at(set, keys, found[i].slot), mask = ((uint64_t)1 << MACKO_PAIR_SHIFT) - 1;
     gaps[i] = (uint32_t)(pair >> MACKO_PAIR_SHIFT);
-    macko_put_bits(d->m.value_type, table, i, macko_element_at(values, pair & mask));
+    macko_put_bits(d->m.value_type, table, i, macko_element_at(&e->values, values, pair & mask));
   }
   if (!s) s = macko_encoder_send(e, macko_device_data(d, "dict"), table, bytes, err);
   if (!s) s = macko_encoder_send(e, macko_device_data(d, "pair_gaps"), gaps, (size_t)count * sizeof *gaps, err);

@@ -48,7 +48,7 @@ static __global__ void collect_pairs_kernel(macko_device_csr a, macko_device_sli
 /* Empties a set of pairs and both of its counters. */
 static cudaError_t clear_pairs(const macko_device_dictionary *pairs, cudaStream_t stream)
 {
-  cudaError_t error = cudaMemsetAsync(pairs->keys, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *pairs->keys, stream);
+  cudaError_t error = cudaMemsetAsync(pairs->keys, 0xff, ((size_t)pairs->slots + 1) * sizeof *pairs->keys, stream);
   return error ? error : cudaMemsetAsync(pairs->used, 0, 2 * sizeof *pairs->used, stream);
 }
 
