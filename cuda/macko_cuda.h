@@ -33,13 +33,14 @@ macko_status macko_device_upload(const macko_matrix *matrix, struct CUstream_st 
 
 /* Encodes *csr, whose three arrays are in memory of the current device, there: what macko_encode and macko_device_upload would
  * give of the same arrays on the host, byte for byte, and no copy on the host. The arrays are read until this returns, once the
- * matrix is made; work queued on stream before is waited for. Where options is NULL the choice is made for a GPU, and on it; what
- * macko_options_init sets is for a CPU, and what to choose for one may be found out on the host. Beside the matrix it takes
+ * matrix is made; work queued on stream before is waited for. Where options is NULL the choice is made for a GPU, and on it;
+ * what macko_options_init sets is for a CPU, and what to choose for one may be found out on the host. Beside the matrix it takes
  * device memory for a while: about half of the arrays' bytes, more where most columns do not repeat; format dtans, which sorts
- * its symbols, up to 40 bytes an entry. Layout paper, and rows that are unsorted or hold duplicates, are copied to the host and
- * encoded there, and so are entries beyond 2^31 - 9 of format dtans. MACKO_PREFER_MEASURED with target gpu multiplies with the
- * likeliest forms, as macko_encode does on a CPU, and remembers the fastest in the same file for a GPU of this name; rows must be
- * sorted then, and two of the forms have room on the GPU. Errors: as macko_encode and macko_device_upload. */
+ * its symbols, up to 40 bytes an entry. At most 64 MB of that stay with the process, a GPU, for the next encodings and new
+ * values. Layout paper, and rows that are unsorted or hold duplicates, are copied to the host and encoded there, and so are
+ * entries beyond 2^31 - 9 of format dtans. MACKO_PREFER_MEASURED with target gpu multiplies with the likeliest forms, as
+ * macko_encode does on a CPU, and remembers the fastest in the same file for a GPU of this name; rows must be sorted then, and
+ * two of the forms have room on the GPU. Errors: as macko_encode and macko_device_upload. */
 macko_status macko_device_encode(const macko_csr *csr, const macko_options *options, struct CUstream_st *stream,
                                     macko_device_matrix **device, macko_error *err);
 

@@ -44,33 +44,38 @@ static const macko_cost amd_19h_cost = {
   .eccsr_empty = 0.157, .eccsr_single = 1, .eccsr_wide_single = 1, .eccsr_rare = 0.33, .eccsr_slot = 1.15,
   .slide_slot = 1.15, .worth = 0.9};
 
-/* The costs of one core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache). They were fitted to every second matrix
- * of those that solvers/bench/choice.py was given, but for csr_long_miss, for which wave (held out) counted too, and `byte`, which
- * is that of plain CSR beyond the cache (15 to 20 GB/s). `line` and `csr_saved` were fitted to graphs, finite elements of the
- * second order and blocks of unknowns; what eccsr costs to 84 blocks of unknowns, a quarter of them f32, and a few real matrices,
- * beside csr of the same run, so that what is chosen of the two is right; `eccsr_single` and `slot_single` to 18 that are f32. On
- * a Xeon of the fifth generation (2.1 GHz) were fitted `csr_row`, to short rows; what slices, rows out of their order and 8-bit
- * codes cost, to real and generated matrices; `run` and `drag`, so that what is chosen of them is right; `eccsr_masked_run` to 18
- * matrices of two to five unknowns that do not all couple, and `eccsr_mixed_drag` to 14 structured grids, four of them f32,
- * `eccsr_run` so that mixed_nodes and raefsky1 stay what they were. On the Xeon of 2.6 GHz, `gone`, `cached_byte`, `csr_long_miss`
- * and runs of one width in eccsr were fitted at once to half of 278 matrices, 107 of them of at most 7 MB; other costs of long rows
- * of csr lie between what that gave and what small matrices show; `worth` was chosen with all of them. What no such matrix has is
- * the AMD's, times 1.3. */
+/* The costs of one core of an Intel Xeon (AVX-512), but for what depends on how it gathers. On one of the fourth generation (2.6
+ * GHz, 2 MB of second-level cache) they were fitted to every second matrix of those that solvers/bench/choice.py was given, but
+ * for csr_long_miss, for which wave (held out) counted too, and `byte`, which is that of plain CSR beyond the cache (15 to 20
+ * GB/s). `line` and `csr_saved` were fitted to graphs, finite elements of the second order and blocks of unknowns; what eccsr
+ * costs to 84 blocks of unknowns, a quarter of them f32, and a few real matrices, beside csr of the same run, so that what is
+ * chosen of the two is right. `gone`, `cached_byte`, `csr_long_miss` and runs of one width in eccsr were fitted there at once to
+ * half of 278 matrices, 107 of them of at most 7 MB; other costs of long rows of csr lie between what that gave and what small
+ * matrices show; `worth` was chosen with all of them. On one of the fifth generation (2.1 GHz) were fitted `csr_row`, to short
+ * rows; 8-bit codes to real and generated matrices; `eccsr_masked_run` to 18 matrices of two to five unknowns that do not all
+ * couple, and `eccsr_mixed_drag` to 14 structured grids, four of them f32, `eccsr_run` so that mixed_nodes and raefsky1 stay
+ * what they were. What no such matrix has is the AMD's, times 1.3. */
+#define INTEL_COSTS \
+  .byte = 0.055, .cached_byte = 0.037, .product = 230, .line = 2.6, .gone = 1.9, .last_gone = 1, .csr_entry = 0.28, \
+  .csr_row = 1.2, .csr_long_entry = 0.26, .csr_long_row = 1.3, .csr_miss = 7.5, .csr_long_miss = 7.2, .csr_group_miss = 10, \
+  .csr_learnt = 3500, .csr_shared = 0.65, .csr_single = 0.7, .csr_half = 1.6, .csr_saved = 0.75, .stencil = 0.14, \
+  .uniform = 0.123, .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, .eccsr_drag = 0.06, .eccsr_mixed_drag = 0.06, \
+  .eccsr_masked_drag = 0.126, .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, \
+  .far_row = 1.5, .byte_codes = 0.9, .half_codes = 1.3, .halves = 0.2, .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13, \
+  .eccsr_entry = 0.078, .eccsr_run = 1.45, .eccsr_wide_entry = 0.148, .eccsr_wide_run = 0.36, .eccsr_masked_run = 0.42, \
+  .eccsr_block = 2.2, .eccsr_masked = 0.12, .eccsr_empty = 0.16, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.98
+
+/* Where gathers are fast: what slices cost was fitted at once to 164 matrices on a Xeon of the fifth generation, each beside csr of
+ * the same run; what f32 matrices of eccsr cost so that what is chosen of the three is right. */
 static const macko_cost intel_cost = {
-  .byte = 0.055, .cached_byte = 0.037, .product = 230, .line = 2.6, .gone = 1.9, .last_gone = 1, .csr_entry = 0.28, .csr_row = 1.2,
-  .csr_long_entry = 0.26, .csr_long_row = 1.3, .csr_miss = 7.5, .csr_long_miss = 7.2, .csr_group_miss = 10, .csr_learnt = 3500,
-  .csr_shared = 0.65,
-  .csr_single = 0.7, .csr_half = 1.6,
-  .csr_saved = 0.75, .stencil = 0.14, .uniform = 0.123, .run = 0.24, .listed = 0.174, .walked = 0.39, .slot_single = -0.04,
-  .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, .padded = 0.43, .drag = 0.42, .even_drag = 0.26, .eccsr_drag = 0.06,
-  .eccsr_mixed_drag = 0.06, .eccsr_masked_drag = 0.126, .slice = 29,
-  .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, .ordered_row = 1.15, .far_row = 1.5,
-  .byte_codes = 0.9, .half_codes = 1.3,
-  .halves = 0.2, .few_codes = 0.12, .integers = 0.265,
-  .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13,
-  .eccsr_entry = 0.078, .eccsr_run = 1.45, .eccsr_wide_entry = 0.148, .eccsr_wide_run = 0.36, .eccsr_masked_run = 0.42,
-  .eccsr_block = 2.2, .eccsr_masked = 0.12,
-  .eccsr_empty = 0.16, .eccsr_single = 0.7, .eccsr_wide_single = 0.77, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.98};
+  INTEL_COSTS, .run = 0.21, .listed = 0.105, .walked = 0.25, .slot_single = 0.01, .padded = 0.05, .even_drag = 0.12, .slice = 12,
+  .ordered_row = 1.08, .few_codes = 0.2, .integers = 0.5, .eccsr_single = 0.5, .eccsr_wide_single = 0.5};
+
+/* Where they are not, which is older Xeons: the same was fitted to loops that load x element by element, on the same two machines;
+ * `run` and `drag` so that what is chosen by them is right, and the costs of f32 to 18 matrices. */
+static const macko_cost earlier_intel_cost = {
+  INTEL_COSTS, .run = 0.24, .listed = 0.174, .walked = 0.39, .slot_single = -0.04, .padded = 0.43, .drag = 0.42, .even_drag = 0.26,
+  .slice = 29, .ordered_row = 1.15, .few_codes = 0.12, .integers = 0.265, .eccsr_single = 0.7, .eccsr_wide_single = 0.77};
 
 /* The costs of one core without AVX-512, whose vectors have four doubles or fewer: the AMD's, whose kernels for AVX2 were timed
  * with matrices that stay in its second-level cache. There csr, which gathers as fast, is ahead of most that does not repeat. */
@@ -123,5 +128,11 @@ const macko_cost macko_h200_cost = {
 
 const macko_cost *macko_cpu_cost(int avx512, macko_processor processor)
 {
-  return !avx512 ? &narrow_cost : processor == MACKO_INTEL ? &intel_cost : processor == MACKO_AMD_19H ? &amd_19h_cost : &amd_cost;
+  if (!avx512) return &narrow_cost;
+  switch (processor) {
+  case MACKO_INTEL: return &intel_cost;
+  case MACKO_EARLIER_INTEL: return &earlier_intel_cost;
+  case MACKO_AMD_19H: return &amd_19h_cost;
+  default: return &amd_cost;
+  }
 }

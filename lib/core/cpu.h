@@ -5,8 +5,12 @@
 
 #include <stdint.h>
 
-/* The processors that have costs of their own; another is taken for an AMD of family 1Ah. */
-typedef enum { MACKO_OTHER_PROCESSOR, MACKO_AMD_19H, MACKO_INTEL } macko_processor;
+/* The processors that have costs of their own; another is taken for an AMD of family 1Ah. Intel's are those that gather fast, and
+ * earlier ones. */
+typedef enum { MACKO_OTHER_PROCESSOR, MACKO_AMD_19H, MACKO_INTEL, MACKO_EARLIER_INTEL } macko_processor;
+
+/* Tells whether gather instructions of AVX-512 are faster than loads one by one. Any thread may ask. */
+int macko_fast_gathers(void);
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define MACKO_HAS_X86_64 1
@@ -29,7 +33,8 @@ static inline int macko_has_avx2(void)
 /* Tells by which costs predictions go (cost.h). AMD's family 19h has the third and fourth generation of its EPYC. */
 static inline macko_processor macko_this_processor(void)
 {
-  return __builtin_cpu_is("intel") ? MACKO_INTEL : __builtin_cpu_is("amdfam19h") ? MACKO_AMD_19H : MACKO_OTHER_PROCESSOR;
+  if (__builtin_cpu_is("intel")) return macko_fast_gathers() ? MACKO_INTEL : MACKO_EARLIER_INTEL;
+  return __builtin_cpu_is("amdfam19h") ? MACKO_AMD_19H : MACKO_OTHER_PROCESSOR;
 }
 #else
 #define MACKO_HAS_X86_64 0
@@ -40,6 +45,9 @@ static inline macko_processor macko_this_processor(void)
   return MACKO_OTHER_PROCESSOR;
 }
 #endif
+
+/* This is the answer once somebody has asked, -1 before. A test may set it: both ways are right wherever AVX-512 is. */
+extern int macko_gathers;
 
 /* Asks for memory some way behind a place that a loop has come to, which may be behind the end of the array: the hardware alone
  * does not keep all reads of a core under way. */
