@@ -12,7 +12,7 @@ typedef enum { MACKO_OTHER_PROCESSOR, MACKO_AMD_19H, MACKO_INTEL, MACKO_EARLIER_
 /* Tells whether gather instructions of AVX-512 are faster than loads one by one. Any thread may ask. */
 int macko_fast_gathers(void);
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(MACKO_WITHOUT_X86_64)
 #define MACKO_HAS_X86_64 1
 #define MACKO_AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")))
 #define MACKO_AVX2 __attribute__((target("avx2,fma")))
@@ -39,7 +39,17 @@ static inline macko_processor macko_this_processor(void)
 #else
 #define MACKO_HAS_X86_64 0
 
-/* Elsewhere no processor has costs of its own. */
+/* Elsewhere there are no such instructions, and no processor has costs of its own. */
+static inline int macko_has_avx512(void)
+{
+  return 0;
+}
+
+static inline int macko_has_avx2(void)
+{
+  return 0;
+}
+
 static inline macko_processor macko_this_processor(void)
 {
   return MACKO_OTHER_PROCESSOR;
