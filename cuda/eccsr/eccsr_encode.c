@@ -101,7 +101,7 @@ static void add_window(const macko_eccsr_found_window *f, macko_eccsr_counts *c,
   c->words += (int64_t)f->words, c->masked += (int64_t)f->masked, c->widths |= (int64_t)f->widths;
   if ((int64_t)f->longest > c->longest) c->longest = (int64_t)f->longest;
   work->masked += (int64_t)f->masked_entries, work->runs += (int64_t)f->runs;
-  work->lanes += (int64_t)f->lanes, work->reads += (int64_t)f->reads;
+  work->lanes += (int64_t)f->lanes, work->reads += (int64_t)f->reads, work->idle += (int64_t)f->idle;
 }
 
 /* ---- facts ---- */

@@ -341,6 +341,7 @@ static __device__ void measure(const macko_device_csr &a, const macko_eccsr_wind
   if (lane_number()) return;
   s->steps = first.runs, s->gap_bits = (uint8_t)gap_bits, s->in_runs = (uint8_t)in_runs;
   counts->runs += runs, counts->lanes += lanes, counts->reads += runs * (uint64_t)b.w;
+  counts->idle += ((uint64_t)first.runs * (uint64_t)blocks - runs) * (uint64_t)(b.w * b.g);
   if (first.masked) counts->masked++, counts->masked_entries += *entries;
   if (first.runs) counts->widths |= 1ull << b.w;
   if (first.runs > counts->longest) counts->longest = first.runs;

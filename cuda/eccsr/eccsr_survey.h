@@ -26,7 +26,7 @@ typedef struct {
 /* This is what a window comes to: its slices and blocks, and what these add to the counts and the work of a matrix. */
 typedef struct {
   unsigned long long slices, blocks, words, longest, masked, widths;
-  unsigned long long masked_entries, runs, lanes, reads;
+  unsigned long long masked_entries, runs, lanes, reads, idle;
 } macko_eccsr_found_window;
 
 /* This says where a window's own begins. */

@@ -100,6 +100,7 @@ typedef struct {
   double eccsr_wide_entry, eccsr_wide_run; /* the same on a CPU where all runs are of one width, more than one column, and blocks of
                                             * several rows: loops of constant bounds load x once for all of these */
   double eccsr_masked_run; /* the same in slices with masks, which a CPU takes for all blocks of a slice at once */
+  double eccsr_idle;   /* slot of a run that a block of a slice lacks beside the longest: a CPU goes through it all the same */
   double eccsr_slice;  /* more for each slice, but for the share of entries that slices with masks have */
   double eccsr_block;  /* more for each block */
   double eccsr_masked_block; /* more for each block of slices with masks */

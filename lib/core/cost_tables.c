@@ -6,7 +6,7 @@
  * cache keeps a part even of what is far larger, so that times are right and above all what is chosen by them. `csr_group_miss`
  * was fitted to the 36 of them whose rows share columns and whose groups are not all foreseen, what eccsr waits to the 82 where it
  * is not far behind. What 8-bit codes and narrow entries
- * of eccsr cost is of a few matrices. Those of stencils, layout row and dtans are older. */
+ * of eccsr cost is of a few matrices, what idle slots do is the Xeon's. Those of stencils, layout row and dtans are older. */
 static const macko_cost amd_cost = {
   .byte = 0.0323, .cached_byte = 0.0121, .product = 116, .line = 0.36, .gone = 1.22, .last_gone = 6.51,
   .csr_entry = 0.263, .csr_row = 0.453,
@@ -21,7 +21,7 @@ static const macko_cost amd_cost = {
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
   .eccsr_entry = 0.0267, .eccsr_run = 1.02, .eccsr_wide_entry = 0.096, .eccsr_wide_run = 0.0693, .eccsr_masked_run = 0.296,
   .eccsr_wait = 52, .eccsr_overlap = 3, .eccsr_block = 1.23, .eccsr_masked = 0.0375,
-  .eccsr_empty = 0.232, .eccsr_single = 0.695, .eccsr_wide_single = 0.807, .eccsr_rare = 0.29, .eccsr_slot = 1,
+  .eccsr_empty = 0.232, .eccsr_idle = 0.2, .eccsr_single = 0.695, .eccsr_wide_single = 0.807, .eccsr_rare = 0.29, .eccsr_slot = 1,
   .slide_slot = 1, .worth = 0.98};
 
 /* The costs of one core of an AMD EPYC of the fourth generation (AVX-512), on which all takes longer: work by a seventh, bytes
@@ -63,7 +63,7 @@ static const macko_cost amd_19h_cost = {
   .eccsr_masked_drag = 0.126, .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, \
   .far_row = 1.5, .byte_codes = 0.9, .half_codes = 1.3, .halves = 0.2, .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13, \
   .eccsr_entry = 0.078, .eccsr_run = 1.45, .eccsr_wide_entry = 0.148, .eccsr_wide_run = 0.36, .eccsr_masked_run = 0.42, \
-  .eccsr_block = 2.2, .eccsr_masked = 0.12, .eccsr_empty = 0.16, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.98
+  .eccsr_block = 2.2, .eccsr_masked = 0.12, .eccsr_empty = 0.16, .eccsr_idle = 0.25, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.98
 
 /* Where gathers are fast: what slices cost was fitted at once to 164 matrices on a Xeon of the fifth generation, each beside csr of
  * the same run; what f32 matrices of eccsr cost so that what is chosen of the three is right. */

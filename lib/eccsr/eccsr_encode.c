@@ -133,7 +133,7 @@ static void add_counts(macko_eccsr_counts *c, const macko_eccsr_counts *more)
 static void add_work(macko_eccsr_work *w, const macko_eccsr_work *more)
 {
   w->entries += more->entries, w->lanes += more->lanes;
-  w->reads += more->reads, w->masked += more->masked, w->runs += more->runs;
+  w->reads += more->reads, w->masked += more->masked, w->runs += more->runs, w->idle += more->idle;
 }
 
 /* What has been kept before is freed: a plan may be made again, and only the last one is encoded. Slices are kept only if

@@ -56,6 +56,7 @@ typedef struct {
   int64_t runs;     /* of all blocks */
   int64_t lanes;    /* slots that there would be without masks */
   int64_t reads;    /* elements of x that blocks read */
+  int64_t idle;     /* slots more, if all blocks of a slice had as many runs as the longest; samples count none */
 } macko_eccsr_work;
 
 /* What a look at some of the rows has counted: entries by how many rows have equal columns, entries by the widest run that those

@@ -129,7 +129,8 @@ static double pattern_work(const macko_options *options, const macko_csr *a, con
   const double single = a->value_type == MACKO_F32 ? of_f32 : 1;
   const double sum = (double)work->entries * entry + (double)work->runs * run + (double)c->blocks * block +
                      (1 - share) * (double)c->slices * cost->eccsr_slice +
-                     (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty;
+                     (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty +
+                     (double)work->idle * cost->eccsr_idle;
   const int64_t longest = longest_of(a, c, work);
   return cost->product + single * sum + start_of_slices(cost, c, longest) +
          (mostly_masked(c) ? wait_with_masks(cost, (double)longest, c, work) : wait_for_longest(cost, (double)longest, work));

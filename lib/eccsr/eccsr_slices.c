@@ -140,6 +140,7 @@ static void count_work(const new_slice *n, macko_eccsr_work *work)
   if (n->s.masked) work->masked += entries;
   work->lanes += runs * n->s.w * n->s.g;
   work->reads += runs * n->s.w;
+  work->idle += ((int64_t)n->s.steps * n->s.blocks - runs) * n->s.w * n->s.g;
 }
 
 /* ---- arrays that grow ---- */

@@ -1,6 +1,8 @@
 /* What predictions know besides loads of x: of rows that are uneven, do not fill blocks of threads or end within chunks, of values
  * that are stored in fewer bytes, and of the last wave of slices. */
 #include "core/cost.h"
+#include "core/cpu.h"
+#include "eccsr/eccsr.h"
 #include "scattered.h"
 
 #include <stdlib.h>
@@ -141,6 +143,44 @@ START_TEST(uneven_rows_count)
 }
 END_TEST
 
+/* Predicts, in nanoseconds, format eccsr on a CPU for rows of 4 entries of which 32 have 2000, so many of them in a window. */
+static double time_of_long_rows(int64_t a_window)
+{
+  enum { WINDOWS = 32, LONG = 2000, SHORT = 4, SOME = 32 };
+  const int64_t nrows = (int64_t)WINDOWS * MACKO_ECCSR_WINDOW, nnz = nrows * SHORT + SOME * (LONG - SHORT);
+  int64_t *row_ptr = malloc((size_t)(nrows + 1) * sizeof *row_ptr), p = 0;
+  int32_t *cols = malloc((size_t)nnz * sizeof *cols);
+  double *values = malloc((size_t)nnz * sizeof *values);
+  macko_options o;
+  macko_info info;
+  macko_error err = {0};
+  for (int64_t i = 0; i < nrows; i++) {
+    const int is_long = i % MACKO_ECCSR_WINDOW < a_window && i / MACKO_ECCSR_WINDOW < SOME / a_window;
+    row_ptr[i] = p;
+    for (int64_t k = 0; k < (is_long ? LONG : SHORT); k++, p++)
+      cols[p] = (int32_t)(3 * k + (int64_t)(by_chance(p) % 3)), values[p] = (double)p;
+  }
+  row_ptr[nrows] = p;
+  const macko_csr a = {.nrows = nrows, .ncols = 3 * LONG, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32,
+                       .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_ECCSR;
+  ck_assert_msg(!macko_predict(&a, &o, &info, &err), "%s", err.text);
+  free(row_ptr), free(cols), free(values);
+  return 1e9 * info.seconds;
+}
+
+/* A CPU takes all lanes of a slice of format eccsr through the steps of its longest row: one long row a slice costs 31 lanes more
+ * than as many in one slice. */
+START_TEST(lanes_beside_a_long_row_count)
+{
+  const double together = time_of_long_rows(32), alone = time_of_long_rows(1);
+  const double expected = 31.0 * 32 * (2000 - 4) * macko_cpu_cost(macko_has_avx512(), macko_this_processor())->eccsr_idle;
+  if (macko_has_avx512()) ck_assert_double_gt(expected, 0.1 * together);
+  ck_assert_double_ge(alone - together, 0.9 * expected);
+}
+END_TEST
+
 /* Predicts layout slice on a GPU for so many slices of rows of LONG entries, whose gaps nothing repeats. */
 static double seconds_of_slices(int64_t slices)
 {
@@ -253,6 +293,7 @@ int main(void)
   tcase_add_test(t, row_ends_count);
   tcase_add_test(t, rows_that_leave_room_count);
   tcase_add_test(t, uneven_rows_count);
+  tcase_add_test(t, lanes_beside_a_long_row_count);
   tcase_add_test(t, the_last_wave_counts);
   tcase_add_test(t, parts_share_the_caches);
   tcase_add_test(t, slide_remembers_its_parts);
