@@ -63,7 +63,8 @@ static const macko_cost amd_19h_cost = {
   .eccsr_masked_drag = 0.126, .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, \
   .far_row = 1.5, .byte_codes = 0.9, .half_codes = 1.3, .halves = 0.2, .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13, \
   .eccsr_entry = 0.078, .eccsr_run = 1.45, .eccsr_wide_entry = 0.148, .eccsr_wide_run = 0.36, .eccsr_masked_run = 0.42, \
-  .eccsr_block = 2.2, .eccsr_masked = 0.12, .eccsr_empty = 0.16, .eccsr_idle = 0.25, .eccsr_slot = 1.3, .slide_slot = 1.3, .worth = 0.98
+  .eccsr_block = 2.2, .eccsr_masked = 0.12, .eccsr_empty = 0.16, .eccsr_idle = 0.25, .eccsr_slot = 1.3, \
+  .slide_slot = 1.3, .worth = 0.98
 
 /* Where gathers are fast: what slices cost was fitted at once to 164 matrices on a Xeon of the fifth generation, each beside csr of
  * the same run; what f32 matrices of eccsr cost so that what is chosen of the three is right. */
