@@ -21,7 +21,10 @@ macko_status macko_pool_new(uint64_t keep, cudaMemPool_t *pool, macko_error *err
   if (!e) e = cudaThreadExchangeStreamCaptureMode(&mode);
   if (!e) {
     e = cudaMemPoolCreate(pool, &props);
-    if (!e) e = cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    if (!e) {
+      e = cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
+      if (e) cudaMemPoolDestroy(*pool);
+    }
     cudaThreadExchangeStreamCaptureMode(&mode);
   }
   return macko_cuda_status(e, "making a pool of memory", err);
