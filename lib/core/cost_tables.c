@@ -5,8 +5,8 @@
  * fitted at once to 194 matrices, 185 of them generated and half f32, each multiplied in a loop of its own, of which the last-level
  * cache keeps a part even of what is far larger, so that times are right and above all what is chosen by them. `csr_group_miss`
  * was fitted to the 36 of them whose rows share columns and whose groups are not all foreseen, what eccsr waits to the 82 where it
- * is not far behind. What 8-bit codes and narrow entries
- * of eccsr cost is of a few matrices, what idle slots do is the Xeon's. Those of stencils, layout row and dtans are older. */
+ * is not far behind. What 8-bit codes and narrow entries of eccsr cost is of a few matrices, what idle slots do is the Xeon's, here
+ * and below. Those of stencils, layout row and dtans are older. */
 static const macko_cost amd_cost = {
   .byte = 0.0323, .cached_byte = 0.0121, .product = 116, .line = 0.36, .gone = 1.22, .last_gone = 6.51,
   .csr_entry = 0.263, .csr_row = 0.453,
@@ -41,7 +41,7 @@ static const macko_cost amd_19h_cost = {
   .half_codes = 1.15, .halves = 0.17, .dtans_equal = 6.9, .dtans_one = 8, .dtans_two = 11.5,
   .eccsr_entry = 0.09, .eccsr_run = 0.9, .eccsr_wide_entry = 0.09, .eccsr_wide_run = 0.9, .eccsr_masked_run = 0.266,
   .eccsr_block = 2.9, .eccsr_masked = 0.105,
-  .eccsr_empty = 0.157, .eccsr_single = 1, .eccsr_wide_single = 1, .eccsr_rare = 0.33, .eccsr_slot = 1.15,
+  .eccsr_empty = 0.157, .eccsr_idle = 0.23, .eccsr_single = 1, .eccsr_wide_single = 1, .eccsr_rare = 0.33, .eccsr_slot = 1.15,
   .slide_slot = 1.15, .worth = 0.9};
 
 /* The costs of one core of an Intel Xeon (AVX-512), but for what depends on how it gathers. On one of the fourth generation (2.6

@@ -1,5 +1,5 @@
 /* What predictions know besides loads of x: of rows that are uneven, do not fill blocks of threads or end within chunks, of values
- * that are stored in fewer bytes, and of the last wave of slices. */
+ * that are stored in fewer bytes, of lanes beside a long row, and of the last wave of slices. */
 #include "core/cost.h"
 #include "core/cpu.h"
 #include "eccsr/eccsr.h"
