@@ -44,7 +44,7 @@ struct slice_launch {
   }
 };
 
-/* Multiplies by the slices that are no stencils. */
+/* Multiplies by the slices that are neither stencils nor masked. */
 static macko_status multiply_steps(const slices &a, int64_t steps, const macko_device_matrix *d, const macko_product *p,
                                    int grouped, cudaStream_t stream, macko_error *err)
 {
@@ -74,6 +74,12 @@ static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, devi
     for (int k = 0; k < (int)s.steps; k++) {
       uint4 step = __ldg((const uint4 *)(a.blocks + s.block) + k);
       if ((int)step.x == first_col && step.y >> lane & 1) value = stencil_value<MACKO_ANY>(type, step);
+    }
+  } else if (s.gap_bits == MACKO_GAP_MASKED) {
+    for (int k = 0; k < (int)s.steps; k++) {
+      const macko_masked_step step = macko_masked_at(&s, a.blocks, k);
+      if ((int64_t)s.base + lane + step.distance == row + first_col && step.lanes >> lane & 1)
+        value = load_value<MACKO_ANY, double>(values, macko_slice_slot(s.values, bytes, k, lane));
     }
   } else {
     int length = s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes, lane) : (int)s.steps;
@@ -138,16 +144,18 @@ macko_status macko_slices_longest(const macko_device_matrix *d, const macko_matr
   return macko_cuda_status(error, "looking for the longest slice", err);
 }
 
-/* Stencils come first, which need no values: each kind of slice has its own kernel, which leaves out the slices of the other,
- * so that every row is written once. */
+/* Stencils come first, which need no values: stencils, masked slices and all others have kernels of their own, which leave out the
+ * other slices, so that every row is written once. */
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   slices a = slices_of(d);
-  int64_t stencils = macko_params_of(&d->m.plan)->slice.stencils, steps = macko_params_of(&d->m.plan)->slice.value_units[2];
+  const macko_params *params = macko_params_of(&d->m.plan);
+  const int64_t stencils = params->slice.stencils, masked = params->slice.masked, steps = params->slice.value_units[2];
   const int64_t longest = ((const device_macko *)d->own)->longest;
   a.split = macko_slice_split(a.count, steps);
   const int grouped = goes_in_groups(longest, d->m.nnz);
   cudaError_t error = stencils ? macko_stencils_multiply(d, p, grouped, stream) : cudaSuccess;
-  if (error || stencils == a.count) return macko_cuda_status(error, "starting a multiply", err);
+  if (!error && masked) error = macko_masked_multiply(a, d, p, stream);
+  if (error || stencils + masked == a.count) return macko_cuda_status(error, "starting a multiply", err);
   return multiply_steps(a, steps, d, p, grouped, stream, err);
 }

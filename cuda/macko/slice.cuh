@@ -46,7 +46,13 @@ static __device__ __forceinline__ slice_lane open_lane(const slices &a, const ma
   return l;
 }
 
-/* Goes through all slices that are no stencils, each by one warp. add(s, slice, from, to, sum) adds steps from .. to - 1 to the
+/* Says whether a slice is none of those that most kernels multiply: a stencil or masked. */
+static __device__ __forceinline__ bool is_apart(const macko_slice &s)
+{
+  return s.stencil || s.gap_bits == MACKO_GAP_MASKED;
+}
+
+/* Goes through all slices that are not apart, each by one warp. add(s, slice, from, to, sum) adds steps from .. to - 1 to the
  * sums of the calling lane and answers the lane's row. v are the vectors of the block. */
 template <int VECTOR, typename SUM, int GROUP, typename ADD>
 static __device__ __forceinline__ void take_slices(const slices &a, const device_vectors &v, const ADD &add)
@@ -54,7 +60,7 @@ static __device__ __forceinline__ void take_slices(const slices &a, const device
   int64_t warps = (int64_t)gridDim.x * WARPS;
   for (int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count; slice += warps) {
     macko_slice s = load_header(a.headers, slice);
-    if (s.stencil) continue; /* another kernel's */
+    if (is_apart(s)) continue; /* another kernel's */
     SUM sum[GROUP] = {};
     int64_t row = add(s, slice, 0, (int)s.steps, sum);
     if (row < a.nrows)
@@ -80,7 +86,7 @@ static __device__ __forceinline__ void split_slices(const slices &a, const devic
   if (slice < a.count) {
     macko_slice s = load_header(a.headers, slice);
     int steps = (int)s.steps, each = (steps + UNIT * a.split - 1) / (UNIT * a.split) * UNIT, from = part * each;
-    if (!s.stencil && (part == 0 || from < steps)) row = add(s, slice, from, min(from + each, steps), sum);
+    if (!is_apart(s) && (part == 0 || from < steps)) row = add(s, slice, from, min(from + each, steps), sum);
   }
 #pragma unroll
   for (int g = 0; g < GROUP; g++) sums->of[g][warp][lane] = sum[g];
@@ -107,7 +113,11 @@ static inline unsigned blocks_for(int64_t warps)
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* Multiplies by the slices that are no stencils, a.split warps each, groups of vectors together where `grouped` says so. */
+/* Multiplies by masked slices. */
+cudaError_t macko_masked_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream);
+
+/* Multiplies by the slices that are neither stencils nor masked, a.split warps each, groups of vectors together where `grouped`
+ * says so. */
 macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, int grouped,
                                   cudaStream_t stream, macko_error *err);
 

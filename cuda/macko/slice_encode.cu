@@ -122,6 +122,28 @@ static __device__ bool find_stencil(const macko_device_csr &a, const lane_row &r
   return true;
 }
 
+/* ---- masked slices ---- */
+
+/* Makes steps those of a masked slice, if the warp's rows are one: lanes go through their rows side by side, and the smallest
+ * distance from `base` that any of them is at is the next step. A row that has more entries left than there may be steps tells that
+ * they are none. */
+static __device__ bool find_masked(const macko_device_csr &a, const lane_row &r, const macko_slice &s, macko_masked_step *steps)
+{
+  if (s.steps == 0 || s.steps > MACKO_MASKED_MAX_STEPS) return false;
+  int k = 0;
+  for (int step = 0; step < (int)s.steps; step++) {
+    const int mine = k < r.length ? (int)column(a, r.begin + k) - lane_number() : INT32_MAX;
+    const int distance = __reduce_min_sync(EVERY, mine);
+    const bool here = k < r.length && mine == distance;
+    const unsigned lanes = __ballot_sync(EVERY, here);
+    k += here;
+    if (__any_sync(EVERY, r.length - k > (int)s.steps - step - 1)) return false;
+    if (lane_number() == 0) steps[step] = macko_masked_step{(uint32_t)(distance - s.base), lanes};
+  }
+  __syncwarp();
+  return true;
+}
+
 /* ---- what a slice is ---- */
 
 /* This is a slice as its lanes describe it; s is the same in all of them. */
@@ -264,6 +286,22 @@ static __device__ bool find_stencil_for(const macko_device_csr &a, const lane_ro
   return s->stencil;
 }
 
+/* Makes *s masked, if it is to be, which one warp finds for all of the slice. */
+template <int WARPS>
+static __device__ void try_masked(const macko_device_csr &a, const lane_row &r, int lanes, macko_masked_step *steps, macko_slice *s)
+{
+  __shared__ int found;
+  bool masked = false;
+  if (macko_is_uniform(s, lanes)) return;
+  if (warp_of_slice<WARPS>() == 0) masked = find_masked(a, r, *s, steps);
+  if (WARPS > ONE) {
+    if (threadIdx.x == 0) found = masked;
+    __syncthreads();
+    masked = found;
+  }
+  if (masked) s->gap_bits = MACKO_GAP_MASKED, s->offset_bytes = s->length_bytes = 0;
+}
+
 /* Describes one slice of `every`: its record, its source, and its block in the arena, where there is room. Slices take words of
  * the arena as they come, so that blocks lie there in any order. */
 template <int WARPS>
@@ -281,11 +319,13 @@ describe_kernel(macko_device_csr a, macko_device_slices all, int kinds, int ever
   w.s.steps = __reduce_max_sync(EVERY, (uint32_t)w.r.length);
   int stencils = kinds & MACKO_STENCILS && !all.order;
   if (!(stencils && find_stencil_for<WARPS>(a, w.r, start, steps, &w.s))) look_at_slice<WARPS>(a, kinds, lanes, &w);
+  if (kinds & MACKO_MASKED && !w.s.stencil) try_masked<WARPS>(a, w.r, lanes, (macko_masked_step *)steps, &w.s);
+  const bool listed = w.s.stencil || w.s.gap_bits == MACKO_GAP_MASKED; /* its block is those steps */
   uint32_t words = (uint32_t)macko_slice_block_words(&w.s), entries = __reduce_add_sync(EVERY, (uint32_t)w.r.length);
   unsigned long long at = first_of<WARPS>(mine ? 0 : atomicAdd(all.used, words));
   uint64_t hash = 0;
   if (at + words <= all.room) {
-    if (!w.s.stencil) write_block<WARPS>(a, w, all.arena + at);
+    if (!listed) write_block<WARPS>(a, w, all.arena + at);
     else for (uint32_t i = mine; i < words; i += WARPS * WARP) all.arena[at + i] = ((const uint32_t *)steps)[i];
     if (WARPS == ONE) __syncwarp();
     else __syncthreads();
@@ -357,6 +397,10 @@ static __global__ void compare_rows_kernel(macko_device_csr a, const uint32_t *h
   macko_slice s = macko_slice_at(headers, position / MACKO_SLICE_ROWS);
   int lane = (int)(position % MACKO_SLICE_ROWS), length = (int)s.steps;
   if (s.length_bytes) length = (int)macko_unsigned_at(macko_slice_lengths(&s, blocks), s.length_bytes, lane);
+  if (s.gap_bits == MACKO_GAP_MASKED) {
+    length = 0;
+    for (uint32_t k = 0; k < s.steps; k++) length += macko_masked_at(&s, blocks, k).lanes >> lane & 1;
+  }
   if (s.stencil) {
     length = 0;
     for (uint32_t k = 0; k < s.steps; k++) {

@@ -75,7 +75,7 @@ typedef struct {
 } macko_slice_answer;
 
 /* The first sets order to the rows of each window, longest first. The second describes slices of *s, all or one of
- * `every`, and writes their blocks to the arena as far as there is room; kinds: MACKO_STENCILS and MACKO_PAIRS as allowed. */
+ * `every`, and writes their blocks to the arena as far as there is room; kinds: MACKO_STENCILS and so on, as allowed. */
 cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream);
 cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, int every, const macko_device_slices *s,
                                   cudaStream_t stream);

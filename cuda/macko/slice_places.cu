@@ -81,7 +81,7 @@ static __device__ void add_to(int64_t *total, int64_t mine)
 static __device__ void add_facts(macko_slice_facts *to, const macko_slice_facts &mine)
 {
   for (int e = 0; e < 4; e++) add_to(&to->units[e], mine.units[e]);
-  add_to(&to->stencils, mine.stencils), add_to(&to->streamed, mine.streamed);
+  add_to(&to->stencils, mine.stencils), add_to(&to->masked, mine.masked), add_to(&to->streamed, mine.streamed);
   add_to(&to->stencil, mine.stencil), add_to(&to->uniform, mine.uniform), add_to(&to->run, mine.run);
   add_to(&to->listed, mine.listed), add_to(&to->walked, mine.walked);
   add_to(&to->paired, mine.paired), add_to(&to->run_paired, mine.run_paired);

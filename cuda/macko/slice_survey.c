@@ -113,22 +113,28 @@ static macko_status place_blocks(macko_encoder *e, macko_surveyed *v, macko_slic
   if (s) return s;
   macko_add_counts(facts, &answer.facts);
   facts->block_words = answer.facts.block_words;
-  v->placed = 1, v->mixed = answer.mixed;
+  v->placed = 1, v->mixed = answer.mixed, v->stencils = facts->stencils, v->masked = facts->masked;
   return macko_check_facts(facts, err);
 }
 
 /* Says where slices are kept that are described in that way. */
-static macko_surveyed *surveyed(macko_encoder *e, int sorted, int pairs, int stencils)
+static macko_surveyed *surveyed(macko_encoder *e, int sorted, int kinds)
 {
-  return &((macko_survey *)e->own[MACKO_FORMAT_MACKO])->surveyed[(sorted ? 1 : 0) + (pairs ? 2 : 0) + (stencils ? 4 : 0)];
+  return &((macko_survey *)e->own[MACKO_FORMAT_MACKO])->surveyed[(sorted ? 1 : 0) + 2 * kinds];
 }
 
-/* Gives the slices that a plan goes by. A plan without stencils may come from looking for them in vain. */
+/* Gives the slices that a plan goes by. A plan without stencils or masked slices may come from looking for them in vain. */
 static macko_surveyed *surveyed_for(macko_encoder *e, const macko_plan *plan)
 {
-  int sorted = macko_params_of(plan)->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS;
-  macko_surveyed *v = surveyed(e, sorted, pairs, macko_params_of(plan)->slice.stencils > 0);
-  return v->placed ? v : surveyed(e, sorted, pairs, 1);
+  const macko_params *params = macko_params_of(plan);
+  const int sorted = params->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS ? MACKO_PAIRS : 0;
+  macko_surveyed *v = NULL;
+  for (int kinds = 0; kinds <= (MACKO_STENCILS | MACKO_PAIRS | MACKO_MASKED); kinds++) {
+    macko_surveyed *one = surveyed(e, sorted, kinds);
+    const int as_planned = one->stencils == params->slice.stencils && one->masked == params->slice.masked;
+    if (one->placed && (kinds & MACKO_PAIRS) == pairs && as_planned) v = one;
+  }
+  return v;
 }
 
 /* Describes and places all slices in one order of rows, and keeps them for encoding, because the plan may choose this way.
@@ -140,7 +146,7 @@ macko_status macko_survey_slices(void *context, int sorted, int kinds, macko_sli
   *facts = (macko_slice_facts){.window = sorted ? MACKO_SLICE_WINDOW : 0, .order_bytes = sorted ? e->a.nrows * 2 : 0};
   macko_status s = macko_open_survey(e, &all, err);
   if (s) return s;
-  macko_surveyed *v = surveyed(e, sorted, kinds & MACKO_PAIRS, kinds & MACKO_STENCILS);
+  macko_surveyed *v = surveyed(e, sorted, kinds);
   s = take_slices(e, sorted, &v->device, err);
   if (!s) s = describe(e, all, kinds, &v->device, err);
   if (!s && kinds & MACKO_PAIRS) s = macko_survey_pairs(e, &v->device, facts, err);
@@ -154,7 +160,7 @@ double macko_survey_sectors(void *context)
   macko_encoder *e = context;
   const macko_survey *all = e->own[MACKO_FORMAT_MACKO];
   const uint16_t *order = NULL;
-  for (int i = 0; all && !order && i < 8; i++) order = all->surveyed[i].device.order;
+  for (int i = 0; all && !order && i < 16; i++) order = all->surveyed[i].device.order;
   if (!order) return 0;
   const macko_stretches stretches = macko_stretches_of(e->a.nrows, e->a.nnz, e->a.value_type);
   const macko_apart_sample sample = macko_apart_sample_of(e->a.nrows, e->a.nnz, e->a.value_type);

@@ -12,11 +12,12 @@ typedef struct {
   macko_device_slices device; /* rooms of the encoder */
   int placed; /* 1: they have places */
   int mixed;  /* as macko_slice_answer has it */
+  int64_t stencils, masked; /* how many are stencils, and how many masked */
 } macko_surveyed;
 
 /* This is what an encoder has learnt for this format (e->own). */
 typedef struct {
-  macko_surveyed surveyed[8];      /* rows in their order, by length; both with pairs; all of these with stencils */
+  macko_surveyed surveyed[16];     /* rows in their order and by length, and all sets of kinds */
   int64_t block_words;             /* what all blocks took in the order that was described last; 0 before */
   macko_device_dictionary pairs;   /* once collected */
   macko_device_codes old;          /* those under pairs that new values replace, with a copy of their gaps; else none */

@@ -63,17 +63,35 @@ extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const mack
 
 /* ---- the stream ---- */
 
-/* Does f, as value_set.cuh has it, for the entries of a slice that is no stencil, a lane a row; `size` is the bytes of a stored
+/* Does f, as value_set.cuh has it, for the entries of a lane of a masked slice, each in the slot of its step. */
+template <typename F>
+static __device__ void walk_masked(const macko_slice &s, const uint32_t *blocks, const lane_row &r, int64_t position, int size,
+                                   const F &f)
+{
+  int k = 0;
+  for (uint32_t step = 0; step < s.steps && k < r.length; step++) {
+    if (!(macko_masked_at(&s, blocks, step).lanes >> lane_number() & 1)) continue;
+    const int64_t slot = macko_slice_slot(s.values, size, step, lane_number());
+    f.write(slot, (uint64_t)position << 24 | k, f.read(r.begin + k, slot, false));
+    k++;
+  }
+}
+
+/* Does f for the entries of a slice that is no stencil, a lane a row; `size` is the bytes of a stored
  * element. Ranks rise in the order in which the host writes entries; chained: the gap before the entry is that of its pair. */
 template <typename F>
-static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size,
-                                  int64_t slice, const F &f)
+static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint32_t *blocks, const uint16_t *order,
+                                  int size, int64_t slice, const F &f)
 {
   int64_t position = slice * MACKO_SLICE_ROWS + lane_number();
   if (position >= a.nrows) return;
   macko_slice s = macko_slice_at(headers, slice);
   if (s.stencil) return;
   lane_row r = row_at(a, order, position);
+  if (s.gap_bits == MACKO_GAP_MASKED) {
+    walk_masked(s, blocks, r, position, size, f);
+    return;
+  }
   const bool pairs = s.gap_bits == MACKO_GAP_PAIRS;
   for (int first = 0; first < r.length; first += AT_ONCE) {
     uint64_t what[AT_ONCE];
@@ -88,11 +106,12 @@ static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *hea
 
 /* Does f for all slices, a warp each; there may be fewer warps than slices. */
 template <typename F>
-static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint16_t *order, int size, F f)
+static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint32_t *blocks, const uint16_t *order,
+                                     int size, F f)
 {
   int64_t warps = (int64_t)gridDim.x * blockDim.x / WARP;
   for (int64_t slice = warp_number(); slice * MACKO_SLICE_ROWS < a.nrows; slice += warps)
-    walk_slice(a, headers, order, size, slice, f);
+    walk_slice(a, headers, blocks, order, size, slice, f);
 }
 
 /* Starts that kernel for the slices of *d, on no more blocks than most_blocks. */
@@ -102,8 +121,9 @@ static cudaError_t walk_slices(const macko_device_csr *a, const macko_device_mat
 {
   unsigned blocks = blocks_for(a->nrows + WARP);
   const uint32_t *headers = (const uint32_t *)macko_device_data(d, "slices");
+  const uint32_t *words = (const uint32_t *)macko_device_data(d, "blocks");
   const uint16_t *order = (const uint16_t *)macko_device_data(d, "order");
-  return launch(slices_kernel<F>, blocks < most_blocks ? blocks : most_blocks, ENCODE_THREADS, 0, stream, *a, headers, order,
+  return launch(slices_kernel<F>, blocks < most_blocks ? blocks : most_blocks, ENCODE_THREADS, 0, stream, *a, headers, words, order,
                 (int)macko_type_bytes(d->m.plan.stored_type), f);
 }
 

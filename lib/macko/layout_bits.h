@@ -10,6 +10,10 @@
  * "blocks" what its columns need, equal blocks stored once: [lengths][base offsets][gaps]. Section "values" holds step s of lane
  * l at macko_slice_slot, slices at multiples of 128 bytes; slots beyond a row's length are never multiplied.
  *
+ * A slice is masked where its rows have some of the distances of one list each, as rows at the boundary of a grid have: its block
+ * is a list of macko_masked_step, by rising distance, and nothing else. The entry of a lane is in the slot of its step, and the
+ * slots of steps that it lacks are 0.
+ *
  * A slice in which entries at the same distance from the diagonal have the same value is stored as a stencil: its block is a list
  * of macko_stencil_step, by rising distance, and nothing else; it has no values in section "values".
  *
@@ -32,7 +36,11 @@ enum {
   MACKO_SLICE_STENCIL = 0x80,    /* the bit of a header's third word that says: this slice is a stencil */
   MACKO_STENCIL_WORDS = 4,       /* words of a step of a stencil, aligned: its block starts at a multiple of them */
   MACKO_STENCIL_MAX_STEPS = 128,
-  MACKO_GAP_PAIRS = 64           /* in place of the bits of a gap: gaps come from codes of pairs, and the block has none */
+  /* These are in place of the bits of a gap: gaps come from codes of pairs, and the block has none; or lanes share a list of
+   * distances, of which each has some. */
+  MACKO_GAP_PAIRS = 64, MACKO_GAP_MASKED = 128,
+  MACKO_MASKED_WORDS = 2,        /* words of a step of such a list */
+  MACKO_MASKED_MAX_STEPS = 128   /* steps up to which such a list is looked for */
 };
 
 enum { MACKO_BASE_ROWS = 32 }; /* rows that share a reference under MACKO_BASE_BLOCK */
@@ -86,11 +94,17 @@ typedef struct {
   uint32_t block;   /* where its block starts in section "blocks", in words */
   int32_t base;     /* the first column of lane l is base + l + its offset */
   uint32_t steps;   /* entries of the longest row; of a stencil the distances that occur */
-  int gap_bits;     /* 0: one list of column distances from the base column for all lanes; else 4, 8, 16, 32 or MACKO_GAP_PAIRS */
+  int gap_bits;     /* 0: one list of column distances from the base column for all lanes; else 4, 8, 16, 32 or MACKO_GAP_... */
   int offset_bytes; /* bytes of a lane's offset; 0: first columns are consecutive */
   int length_bytes; /* bytes of a row length; 0: every row has `steps` entries */
   int stencil;      /* 1 if the slice is a stencil: base is its first row then, and the widths above are 0 */
 } macko_slice;
+
+/* This is a step of a masked slice: the lanes whose bit is set have an entry in column base + lane + distance, and its value is in
+ * the slot of the step. */
+typedef struct {
+  uint32_t distance, lanes;
+} macko_masked_step;
 
 /* This is a step of a stencil: the lanes whose bit is set have an entry in column base + lane + distance, and its value has these
  * bits of the matrix's value type. */
@@ -121,7 +135,7 @@ MACKO_INLINE macko_slice macko_slice_at(const uint32_t *headers, int64_t slice)
 MACKO_INLINE void macko_put_slice(const macko_slice *s, uint32_t *h)
 {
   uint32_t gap_code = 0;
-  while (gap_code < 5 && (gap_code ? 2 << gap_code : 0) != s->gap_bits) gap_code++;
+  while (gap_code < 6 && (gap_code ? 2 << gap_code : 0) != s->gap_bits) gap_code++;
   uint32_t length_code = s->length_bytes == 4 ? 3 : s->length_bytes, offset_code = s->offset_bytes == 4 ? 3 : s->offset_bytes;
   h[0] = s->values;
   h[1] = s->block;
@@ -140,6 +154,7 @@ MACKO_INLINE int macko_slice_gap_bits(uint64_t any)
  * a word a step; gaps of their own take whole words of all 32 lanes. */
 MACKO_INLINE int64_t macko_slice_gap_words(int gap_bits, int64_t steps)
 {
+  if (gap_bits == MACKO_GAP_MASKED) return steps * MACKO_MASKED_WORDS;
   if (steps <= 1 || gap_bits == MACKO_GAP_PAIRS) return 0;
   return gap_bits == 0 ? steps - 1 : ((steps - 1) * gap_bits + 31) / 32 * MACKO_SLICE_ROWS;
 }
@@ -189,6 +204,14 @@ MACKO_INLINE int64_t macko_slice_slot(uint32_t values, int element_bytes, int64_
 MACKO_INLINE int64_t macko_slice_value_units(const macko_slice *s, int element_bytes)
 {
   return s->stencil ? 0 : ((int64_t)s->steps * element_bytes + 3) / 4;
+}
+
+/* Gives step k of a masked slice. */
+MACKO_INLINE macko_masked_step macko_masked_at(const macko_slice *s, const uint32_t *blocks, int64_t k)
+{
+  const uint32_t *words = blocks + s->block + k * MACKO_MASKED_WORDS;
+  const macko_masked_step step = {words[0], words[1]};
+  return step;
 }
 
 /* Gives step k of a stencil. memcpy loads it, because the words need not be aligned in a file. */

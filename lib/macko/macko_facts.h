@@ -15,6 +15,7 @@ typedef struct {
    * later. */
   int64_t units[4];
   int64_t stencils, streamed; /* how many slices are stencils, and how many entries the other slices have */
+  int64_t masked;             /* how many slices are masked */
   int64_t longest;            /* the steps of the longest slice */
   /* Slots are counted by how a product finds their columns; cost.h has a time for each kind. */
   int64_t stencil, uniform, run, listed, walked, paired, run_paired;
@@ -26,9 +27,9 @@ typedef struct {
   double apart;
 } macko_slice_facts;
 
-/* These are the kinds of slices that a look may find besides lists and gaps of their own: stencils, and slices whose gaps come
- * from codes of pairs (layout_bits.h). The values are bits of the argument `kinds`. */
-enum { MACKO_STENCILS = 1, MACKO_PAIRS = 2 };
+/* These are the kinds of slices that a look may find besides lists and gaps of their own: stencils, slices whose gaps come
+ * from codes of pairs, which none of the next is, and masked ones (layout_bits.h). The values are bits of the argument `kinds`. */
+enum { MACKO_STENCILS = 1, MACKO_PAIRS = 2, MACKO_MASKED = 4 };
 
 /* This is what a sample of the slices tells about layout slice. Everything is scaled up to the whole matrix. */
 typedef struct {
@@ -54,7 +55,7 @@ typedef struct {
 /* These are the questions that planning of format macko asks. The context is that of macko_facts. The host and the GPU answer
  * them with functions of their own, and the choice that is made of the answers is the same code. */
 typedef struct {
-  /* Fills *facts for one order of the rows; `kinds` are bits of MACKO_STENCILS and MACKO_PAIRS. This looks at every slice. */
+  /* Fills *facts for one order of the rows; `kinds` are bits of MACKO_STENCILS and so on. This looks at every slice. */
   macko_status (*slices)(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
   /* Fills *estimate for rows in their order or sorted by length. It is NULL where looking at all slices is as cheap. */
   macko_status (*sample)(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,

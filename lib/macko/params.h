@@ -16,7 +16,7 @@ typedef union {
   struct {
     int64_t window, block_words; /* rows sorted together, 0 for rows in their order; words of section "blocks" */
     int64_t value_units[4];      /* units of 128 bytes for elements of 1, 2, 4 and 8 bytes: refresh may change the codec */
-    int64_t stencils;            /* how many slices are stencils */
+    int64_t stencils, masked;    /* how many slices are stencils, and how many are masked */
   } slice;
   struct {
     int64_t marker, stored; /* the bits of the value of padding; slots, padding included */

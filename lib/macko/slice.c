@@ -57,7 +57,7 @@ static void put_look(macko_matrix *m, macko_slice_look *look)
 static int look_is_planned(const macko_slice_look *look, const macko_plan *plan)
 {
   const macko_params *params = macko_params_of(plan);
-  return look->facts.stencils == params->slice.stencils && look->facts.pairs >= 0 &&
+  return look->facts.stencils == params->slice.stencils && look->facts.masked == params->slice.masked && look->facts.pairs >= 0 &&
          !memcmp(look->facts.units, params->slice.value_units, sizeof look->facts.units);
 }
 
@@ -70,6 +70,7 @@ static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko
   macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_status s = MACKO_OK;
   if (params->slice.stencils > 0) fresh.kinds |= MACKO_STENCILS;
+  if (params->slice.masked > 0) fresh.kinds |= MACKO_MASKED;
   if (m->plan.values == MACKO_VALUES_PAIRS) fresh.kinds |= MACKO_PAIRS;
   if (!look) s = macko_take_look(rows, m->nnz, params->slice.block_words, 1, look = &fresh, err);
   if (!s && !look_is_planned(look, &m->plan))
@@ -175,6 +176,26 @@ static void write_slice(const slice_rows *rows, int size, uint32_t units, macko_
   }
 }
 
+/* Writes the values of a masked slice, which start so many units into the stream: each into the slot of its step, step after step
+ * where they are copied, and lane after lane through the codec. */
+static void write_masked(const slice_reader *r, const macko_slice *s, const slice_rows *rows, macko_value_writer *w)
+{
+  const int size = r->element_bytes, as_they_are = w->codec.stored_type == w->value_type && !w->recode && size > 1;
+  int64_t next[MACKO_SLICE_ROWS];
+  memcpy(next, rows->begin, sizeof next);
+  for (uint32_t k = 0; as_they_are && k < s->steps; k++) {
+    const uint32_t lanes = macko_masked_at(s, r->blocks, k).lanes;
+    for (int l = 0; l < rows->lanes; l++)
+      if (lanes >> l & 1)
+        memcpy((char *)w->stream + macko_slice_slot(s->values, size, k, l) * size, (const char *)w->values + next[l]++ * size,
+               (size_t)size);
+  }
+  for (int l = 0; !as_they_are && l < rows->lanes; l++)
+    for (uint32_t k = 0; k < s->steps; k++)
+      if (macko_masked_at(s, r->blocks, k).lanes >> l & 1)
+        macko_write_values(w, next[l]++, 1, macko_slice_slot(s->values, size, k, l), 1);
+}
+
 /* Tells whether the rows are as long as the slice has them. */
 static int same_lengths(const slice_reader *r, const macko_slice *s, const slice_rows *rows)
 {
@@ -193,6 +214,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
     if (s.stencil) continue;
     find_rows(a, &r, i, &rows);
     if (w->in_pieces && !same_lengths(&r, &s, &rows)) macko_set(&w->changed);
+    else if (s.gap_bits == MACKO_GAP_MASKED) write_masked(&r, &s, &rows, w);
     else write_slice(&rows, r.element_bytes, s.values, w);
   }
   if (w->past_caches) macko_order_stores();

@@ -45,14 +45,18 @@ int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane
  * there are at most MACKO_STENCIL_MAX_STEPS steps. */
 void macko_stencil_lengths(const slice_reader *r, const macko_slice *s, uint8_t lengths[MACKO_SLICE_ROWS]);
 
+/* Gives the entries of a lane of a masked slice. */
+int64_t macko_masked_length(const slice_reader *r, const macko_slice *s, int lane);
+
 /* Gives the entries of a lane's row, of a slice of any kind. */
 static inline int64_t macko_lane_length(const slice_reader *r, const macko_slice *s, int lane)
 {
   if (s->stencil) return macko_stencil_lane(r, s, lane, MACKO_F64, NULL, NULL, 0);
+  if (s->gap_bits == MACKO_GAP_MASKED) return macko_masked_length(r, s, lane);
   return s->length_bytes ? macko_unsigned_at(macko_slice_lengths(s, r->blocks), s->length_bytes, lane) : s->steps;
 }
 
-/* Gives the first column of a lane of a slice that is no stencil; means nothing for a lane without entries. */
+/* Gives the first column of a lane of a slice that is neither a stencil nor masked; means nothing for a lane without entries. */
 static inline int64_t macko_lane_base(const slice_reader *r, const macko_slice *s, int lane)
 {
   return (int64_t)s->base + lane + macko_unsigned_at(macko_slice_offsets(s, r->blocks), s->offset_bytes, lane);

@@ -42,7 +42,7 @@ uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, i
 void macko_add_counts(macko_slice_facts *p, const macko_slice_facts *more)
 {
   for (int e = 0; e < 4; e++) p->units[e] += more->units[e];
-  p->stencils += more->stencils, p->streamed += more->streamed;
+  p->stencils += more->stencils, p->masked += more->masked, p->streamed += more->streamed;
   p->stencil += more->stencil, p->uniform += more->uniform, p->run += more->run;
   p->listed += more->listed, p->walked += more->walked;
   p->paired += more->paired, p->run_paired += more->run_paired;

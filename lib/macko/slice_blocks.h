@@ -57,14 +57,14 @@ MACKO_INLINE void macko_count_slice(macko_slice_facts *p, const macko_slice *s, 
   int uniform = macko_is_uniform(s, lanes);
   for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE; group++)
     if (s->stencil) p->stencil += slots;
-    else if (uniform) p->uniform += slots;
+    else if (uniform || s->gap_bits == MACKO_GAP_MASKED) p->uniform += slots;
     else if (s->gap_bits == MACKO_GAP_PAIRS) *(in_line >> group & 1 ? &p->run_paired : &p->paired) += slots;
     else if (in_line >> group & 1) p->run += slots;
     else if (s->gap_bits) p->walked += slots;
     else p->listed += slots;
   if (s->steps > p->longest) p->longest = s->steps;
   for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(s, 1 << e);
-  p->stencils += s->stencil;
+  p->stencils += s->stencil, p->masked += s->gap_bits == MACKO_GAP_MASKED;
   p->streamed += s->stencil ? 0 : entries;
 }
 

@@ -1,5 +1,5 @@
 /* Layout slice read back: decode to CSR, and the check that no header, length or gap leads outside the arrays. */
-#include "macko/slice.h"
+#include "macko/slice_masked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +48,17 @@ static void decode_values(const macko_matrix *m, const slice_reader *r, const ma
                         length - k < per ? length - k : per, values, p + k);
 }
 
+/* Writes columns and values of a lane of a masked slice, what is wanted of both. */
+static void decode_masked(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int lane, int64_t *cols,
+                          void *values, int64_t p)
+{
+  const macko_value_stream v = macko_stream_of(m);
+  if (cols) macko_masked_columns(r, s, lane, cols + p);
+  for (uint32_t k = 0; values && k < s->steps; k++)
+    if (macko_masked_at(s, r->blocks, k).lanes >> lane & 1)
+      macko_read_values(&m->plan, m->value_type, &v, macko_slice_slot(s->values, r->element_bytes, k, lane), 1, 1, values, p++);
+}
+
 /* Goes through positions, not rows: rows that are put in order lie within their window, so that whole windows are gone through
  * where there is an order, and rows outside first .. past - 1 are passed over. */
 void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
@@ -61,6 +72,10 @@ void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64
     if (row < first || row >= past) continue;
     if (s.stencil) {
       macko_stencil_lane(&r, &s, lane, m->value_type, cols ? cols + p : NULL, values, p);
+      continue;
+    }
+    if (s.gap_bits == MACKO_GAP_MASKED) {
+      decode_masked(m, &r, &s, lane, cols, values, p);
       continue;
     }
     if (cols) decode_columns(&r, &s, lane, cols + p);
@@ -130,8 +145,8 @@ static macko_status validate_pair(const macko_matrix *m, const slice_reader *r, 
   return MACKO_OK;
 }
 
-/* Checks the row at a position, of a slice that is no stencil: its length, its codes, and that its columns rise inside the
- * matrix. */
+/* Checks the row at a position, of a slice that is neither a stencil nor masked: its length, its codes, and that its columns
+ * rise inside the matrix. */
 static macko_status validate_lane(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int64_t position,
                                   macko_error *err)
 {
@@ -163,12 +178,14 @@ static macko_status validate_header(const macko_matrix *m, const slice_reader *r
   int64_t words = macko_params_of(&m->plan)->slice.block_words;
   int64_t units = macko_find_section(m, "values")->bytes / MACKO_VALUE_UNIT;
   uint32_t info = r->headers[slice * MACKO_SLICE_WORDS + 2];
-  if ((info & 7) > (m->plan.values == MACKO_VALUES_PAIRS ? 5 : 4) || s.block + macko_slice_block_words(&s) > words ||
+  const int no_width = (info & 7) > 6 || ((info & 7) == 5 && m->plan.values != MACKO_VALUES_PAIRS);
+  if (no_width || s.block + macko_slice_block_words(&s) > words ||
       s.values + macko_slice_value_units(&s, r->element_bytes) > units)
     return macko_fail(err, MACKO_CORRUPT,
                       "slice %lld (info %08x) needs words %u + %lld of %lld and value units %u + %lld of %lld",
                       (long long)slice, info, s.block, (long long)macko_slice_block_words(&s), (long long)words, s.values,
                       (long long)macko_slice_value_units(&s, r->element_bytes), (long long)units);
+  if (s.gap_bits == MACKO_GAP_MASKED && !s.stencil) return macko_validate_masked(m, r, slice, err);
   return s.stencil ? macko_validate_stencil(m, r, slice, err) : MACKO_OK;
 }
 
@@ -176,15 +193,16 @@ static macko_status validate_header(const macko_matrix *m, const slice_reader *r
 static macko_status validate_counts(const macko_matrix *m, const slice_reader *r, macko_error *err)
 {
   const macko_params *params = macko_params_of(&m->plan);
-  int64_t units[4] = {0}, stencils = 0;
+  int64_t units[4] = {0}, stencils = 0, masked = 0;
   for (int64_t i = 0; i < macko_slices_of(m->nrows); i++) {
     macko_slice s = macko_slice_at(r->headers, i);
     for (int e = 0; e < 4; e++) units[e] += macko_slice_value_units(&s, 1 << e);
-    stencils += s.stencil;
+    stencils += s.stencil, masked += s.gap_bits == MACKO_GAP_MASKED;
   }
-  if (stencils != params->slice.stencils)
-    return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld slices are stencils, not %lld", (long long)stencils,
-                      (long long)params->slice.stencils);
+  if (stencils != params->slice.stencils || masked != params->slice.masked)
+    return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld slices are stencils and %lld masked, not %lld and %lld",
+                      (long long)stencils, (long long)masked, (long long)params->slice.stencils,
+                      (long long)params->slice.masked);
   for (int e = 0; e < 4; e++)
     if (units[e] != params->slice.value_units[e])
       return macko_fail(err, MACKO_CORRUPT, "layout slice: the slices take %lld value units for elements of %d byte%s, not %lld",
@@ -205,7 +223,7 @@ macko_status macko_slice_validate(const macko_matrix *m, macko_error *err)
     if (i % MACKO_SLICE_ROWS == 0) s = validate_header(m, &r, i / MACKO_SLICE_ROWS, err);
     if (s) return s;
     macko_slice slice = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
-    if (!slice.stencil) s = validate_lane(m, &r, &slice, i, err);
+    if (!slice.stencil && slice.gap_bits != MACKO_GAP_MASKED) s = validate_lane(m, &r, &slice, i, err);
     entries += macko_lane_length(&r, &slice, (int)(i % MACKO_SLICE_ROWS));
   }
   if (!s && entries != m->nnz)

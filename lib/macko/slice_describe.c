@@ -1,6 +1,6 @@
 /* One slice of a csr as layout slice sees it: the order of its rows, how their columns are best written, and its block. */
 #include "core/compare_csr.h"
-#include "macko/slice_describe.h"
+#include "macko/slice_masked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +169,10 @@ void macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c)
 {
   c->s.length_bytes = c->shortest == c->length[c->longest] ? 0 : macko_unsigned_bytes(c->s.steps);
   find_base(a, c);
-  if (c->s.steps > 1 && !is_uniform(a, c)) c->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : gap_width(a, c);
+  const int uniform = c->s.steps <= 1 || is_uniform(a, c);
+  if (kinds & MACKO_MASKED && !(uniform && macko_is_uniform(&c->s, c->lanes)) && macko_find_masked(a, c))
+    c->s.gap_bits = MACKO_GAP_MASKED, c->s.offset_bytes = c->s.length_bytes = 0;
+  else if (!uniform) c->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : gap_width(a, c);
 }
 
 /* Gives the codes of the gaps of entries p .. p + count - 1 in one word, the first in its lowest bits. */
@@ -203,7 +206,8 @@ static void write_lane(const macko_csr *a, int64_t p, int64_t end, int bits, uin
   else write_gaps(a, a->col_type, p, end, bits, gaps);
 }
 
-/* Writes the slice's block into words, which are zero before: the steps of a stencil, or lengths, offsets and gaps. */
+/* Writes the slice's block into words, which are zero before: steps of a stencil or of a masked slice, or lengths, offsets and
+ * gaps. */
 static void write_block(const macko_csr *a, const macko_csr_slice *c, uint32_t *words)
 {
   uint32_t *offsets = words + 8 * c->s.length_bytes, *gaps = offsets + 8 * c->s.offset_bytes;
@@ -211,6 +215,10 @@ static void write_block(const macko_csr *a, const macko_csr_slice *c, uint32_t *
   int bits = c->s.gap_bits;
   if (c->s.stencil) {
     memcpy(words, c->stencil, c->s.steps * sizeof *c->stencil);
+    return;
+  }
+  if (bits == MACKO_GAP_MASKED) {
+    memcpy(words, c->masked, c->s.steps * sizeof *c->masked);
     return;
   }
   for (int l = 0; l < c->lanes; l++) {

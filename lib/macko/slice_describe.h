@@ -11,7 +11,10 @@ typedef struct {
   int64_t begin[MACKO_SLICE_ROWS], length[MACKO_SLICE_ROWS], shortest;
   macko_slice s; /* the header, everything but where its values and its block start */
   int lanes, longest; /* how many lanes hold a row; a lane that holds the longest */
-  macko_stencil_step stencil[MACKO_STENCIL_MAX_STEPS]; /* s.steps of them, if it is a stencil */
+  union { /* s.steps of them, if it is a stencil or masked */
+    macko_stencil_step stencil[MACKO_STENCIL_MAX_STEPS];
+    macko_masked_step masked[MACKO_MASKED_MAX_STEPS];
+  };
 } macko_csr_slice;
 
 /* Sets order to the rows of the window that begins with row `start`, counted from there, sorted by falling length; rows of equal

@@ -4,27 +4,31 @@
 
 #include <stdlib.h>
 
-/* Gives where the look of that kind is kept. */
-static macko_slice_look *place_of(macko_slice_findings *found, int sorted, int pairs, int stencils)
+/* Gives where the look for those kinds is kept. */
+static macko_slice_look *place_of(macko_slice_findings *found, int sorted, int kinds)
 {
-  return &found->looks[(sorted ? 1 : 0) + (pairs ? 2 : 0) + (stencils ? 4 : 0)];
+  return &found->looks[(sorted ? 1 : 0) + 2 * kinds];
 }
 
-/* For a plan without stencils a look that searched for them in vain will do. */
+/* For a plan without stencils or masked slices a look that searched for them in vain will do. */
 macko_slice_look *macko_look_for(macko_slice_findings *found, const macko_plan *plan)
 {
-  int sorted = macko_params_of(plan)->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS;
-  int stencils = macko_params_of(plan)->slice.stencils > 0;
-  if (!found) return NULL;
-  macko_slice_look *look = place_of(found, sorted, pairs, stencils);
-  if (!look->blocks && !stencils) look = place_of(found, sorted, pairs, 1);
-  return look->blocks && (look->facts.stencils > 0) == stencils ? look : NULL;
+  const macko_params *params = macko_params_of(plan);
+  const int sorted = params->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS;
+  const int stencils = params->slice.stencils > 0, masked = params->slice.masked > 0;
+  for (int i = 0; found && i < MACKO_SLICE_LOOKS; i++) {
+    macko_slice_look *look = &found->looks[i];
+    if (look->blocks && look->sorted == sorted && (look->kinds & MACKO_PAIRS) / MACKO_PAIRS == pairs &&
+        (look->facts.stencils > 0) == stencils && (look->facts.masked > 0) == masked)
+      return look;
+  }
+  return NULL;
 }
 
 void macko_forget_slices(void *own)
 {
   macko_slice_findings *found = own;
-  for (int i = 0; i < 8; i++) macko_drop_look(&found->looks[i]);
+  for (int i = 0; i < MACKO_SLICE_LOOKS; i++) macko_drop_look(&found->looks[i]);
   free(found);
 }
 
@@ -42,7 +46,7 @@ static int64_t words_left(const macko_findings *f, const macko_slice_findings *f
   enum { FEW_WORDS = 1 << 18 };
   int64_t words = f->rows ? f->rows->nnz / 4 : 2 * macko_csr_nnz(f->csr);
   if (!f->handed_on && words > FEW_WORDS) words = FEW_WORDS;
-  for (int i = 0; words > 0 && i < 8; i++) words -= found->looks[i].blocks ? found->looks[i].room : 0;
+  for (int i = 0; words > 0 && i < MACKO_SLICE_LOOKS; i++) words -= found->looks[i].blocks ? found->looks[i].room : 0;
   return words > 0 ? words : 0;
 }
 
@@ -54,8 +58,9 @@ macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice
   macko_slice_look look = {.sorted = sorted, .kinds = kinds};
   macko_rows whole, *rows = macko_found_rows(f, &whole);
   if (!found) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at slices");
-  macko_slice_look *place = place_of(found, sorted, kinds & MACKO_PAIRS, kinds & MACKO_STENCILS);
-  const macko_slice_look *stencils = place_of(found, sorted, 0, 1);
+  macko_slice_look *place = place_of(found, sorted, kinds);
+  const macko_slice_look *masked = place_of(found, sorted, MACKO_STENCILS | MACKO_MASKED);
+  const macko_slice_look *stencils = masked->blocks ? masked : place_of(found, sorted, MACKO_STENCILS);
   if (kinds == (MACKO_STENCILS | MACKO_PAIRS) && stencils->blocks) look.stencils = stencils;
   macko_status s = macko_take_look(rows, macko_found_nnz(f), words_left(f, found), 0, &look, err);
   look.stencils = NULL;

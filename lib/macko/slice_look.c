@@ -63,7 +63,7 @@ void macko_count_csr_slice(const macko_csr *a, const macko_csr_slice *c, macko_s
 {
   unsigned lined = 0;
   int64_t entries = 0;
-  int alike = c->s.stencil || macko_is_uniform(&c->s, c->lanes);
+  int alike = c->s.stencil || c->s.gap_bits == MACKO_GAP_MASKED || macko_is_uniform(&c->s, c->lanes);
   for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE && !alike; group++)
     lined |= (unsigned)in_line(a, c, group * MACKO_SIDE_BY_SIDE) << group;
   for (int l = 0; l < c->lanes; l++) entries += c->length[l];

@@ -16,9 +16,11 @@ typedef struct macko_slice_look {
   int64_t room;      /* words that there is room for in blocks */
 } macko_slice_look;
 
+enum { MACKO_SLICE_LOOKS = 16 };
+
 /* This is what the host knows of the slices of a csr, from planning to encoding: format macko's own among the findings. */
 typedef struct {
-  macko_slice_look looks[8]; /* for rows in their order and by length; both again with pairs; all of these again with stencils */
+  macko_slice_look looks[MACKO_SLICE_LOOKS]; /* for rows in their order and by length, and all sets of kinds */
   int sampled[2];            /* 1 if there is an estimate, for rows in their order and by length */
   macko_slice_estimate estimates[2];
 } macko_slice_findings;

@@ -21,6 +21,12 @@ static int stencils_allowed(const macko_csr *a, const macko_options *options)
   return as_they_are && a->nrows <= INT32_MAX ? MACKO_STENCILS : 0;
 }
 
+/* Gives MACKO_MASKED if slices may be masked, else 0: on a CPU, where columns of one lane alone take long. */
+static int masked_allowed(const macko_options *options)
+{
+  return options->target == MACKO_TARGET_CPU ? MACKO_MASKED : 0;
+}
+
 /* Gives the bytes of all sections but those of the values: headers, blocks, the order. */
 static int64_t plan_bytes(const macko_csr *a, const macko_slice_facts *p)
 {
@@ -78,7 +84,7 @@ static macko_status sample_slice(const sampling *s, const uint16_t *order, int64
   macko_find_slice(s->a, order, slice, &c);
   if (macko_is_repeated(part->known, s->a, slice, !order, &c, &like)) *key = like->key;
   else {
-    if (!c.s.stencil) macko_describe_slice(s->a, 0, &c);
+    if (!c.s.stencil) macko_describe_slice(s->a, MACKO_MASKED, &c); /* only CPUs go by samples */
     status = macko_fill_buffer(s->a, &c, &part->buffer, key, NULL);
     if (!status && like) macko_remember_slice(like, &c, 0, key, part->buffer.words);
   }
@@ -238,11 +244,12 @@ static void fill_plan(const macko_facts *f, const macko_options *options, const 
   plan->work = macko_slice_work(a, cost, p), plan->waits = macko_slice_wait(a, cost, p) - macko_slice_spared(f, options);
   plan->drag = macko_slice_drag(cost, p), plan->scattered = p->window ? a->nrows : 0;
   params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
+  params->slice.masked = p->masked;
   for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
   snprintf(plan->reason, sizeof plan->reason,
-           "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils%s, %lld of %lld slots padding%s",
+           "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils%s, %lld masked, %lld of %lld slots padding%s",
            (long long)p->block_words * 4, (long long)macko_slices_of(a->nrows), (long long)p->stencils,
-           p->stencils ? " (their values are in their blocks)" : "", (long long)macko_slice_padding(p),
+           p->stencils ? " (their values are in their blocks)" : "", (long long)p->masked, (long long)macko_slice_padding(p),
            (long long)p->units[2] * MACKO_SLICE_ROWS, p->window ? ", rows sorted by length in windows of 4096" : "");
 }
 
@@ -313,6 +320,7 @@ static macko_status look(const macko_facts *f, const macko_options *options, int
                          macko_error *err)
 {
   const macko_column_facts *ask = macko_columns_of(f);
+  if (!(kinds & MACKO_PAIRS)) kinds |= masked_allowed(options);
   macko_status s = ask->slices(f->context, sorted, kinds, facts, err);
   const int asked = sorted && f->sectors && macko_cost_of(options)->apart > 0;
   if (!s && asked && facts->pairs >= 0)

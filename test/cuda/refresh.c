@@ -11,9 +11,12 @@ START_TEST(refresh_gives_the_hosts_bytes)
     for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++)
       for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_PAIRS; values++) {
         if (f != MACKO_FORMAT_MACKO && (layout || values)) continue;
-        o.format = (macko_format)f, o.layout = (macko_layout)layout, o.values = (macko_values)values, o.target = MACKO_TARGET_GPU;
-        test_fill(&a, 4);
-        refresh_both(&a, &o);
+        o.format = (macko_format)f, o.layout = (macko_layout)layout, o.values = (macko_values)values;
+        for (int cpu = layout == MACKO_LAYOUT_SLICE; cpu >= 0; cpu--) { /* slices are masked for a CPU alone */
+          o.target = cpu ? MACKO_TARGET_CPU : MACKO_TARGET_GPU;
+          test_fill(&a, 4);
+          refresh_both(&a, &o);
+        }
       }
   o.prefer = MACKO_PREFER_MEMORY, o.values = MACKO_VALUES_AUTO; /* codes of pairs, which go by the pattern as well */
   for (int f = MACKO_FORMAT_MACKO; f <= MACKO_FORMAT_AUTO; f += MACKO_FORMAT_AUTO - MACKO_FORMAT_MACKO) {

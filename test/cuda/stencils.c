@@ -1,5 +1,5 @@
-/* Of the suite cuda_conformance: slices that are stencils, of few different entries and of many, alone and among others. All
- * numbers are small integers, so that every sum is exact and compares as it is. */
+/* Of the suite cuda_conformance: slices that are stencils or masked, of few different entries and of many, alone and among others.
+ * All numbers are small integers, so that every sum is exact and compares as it is. */
 #include "conformance.h"
 #include "../lib/manual.h"
 #include "core/convert.h"
@@ -14,19 +14,21 @@
 enum { N = 70001, WIDEST = 3000, MOST = 60, VECTORS = 6 };
 
 /* How rows differ: hardly, so that few blocks occur; by the row, so that each slice has a block of its own; in the values of the
- * lower half, and at its border; and as the first of these with slices of any values in between. */
-typedef enum { ALIKE, EACH_ITS_OWN, HALVES, AMONG_OTHERS, KINDS } kind;
+ * lower half, and at its border; and as the first of these with slices of any values in between. Half of
+ * the slices of ANY_VALUES are masked for a CPU. */
+typedef enum { ALIKE, EACH_ITS_OWN, HALVES, AMONG_OTHERS, KINDS, ANY_VALUES = KINDS } kind;
 
 /* Says whether row i has the entry number e. */
 static int has(kind k, int64_t i, int e)
 {
+  if (k == ANY_VALUES) return e == 0 || i % 64 != e; /* row 0 of 64 and the last few have all */
   return k == EACH_ITS_OWN ? (i * 2654435761u >> 7 ^ (uint64_t)e * 40503) % 7 != 0 : (i / 997 + e) % 5 != 0;
 }
 
 /* Gives its value. */
 static double value(kind k, int64_t i, int e)
 {
-  if (k == AMONG_OTHERS && i / 32 % 3 == 0) return (double)((i + e) % 7 - 3);
+  if (k == ANY_VALUES || (k == AMONG_OTHERS && i / 32 % 3 == 0)) return (double)((i + e) % 7 - 3);
   return (e % 4 + 1) * (k == HALVES && i > N / 2 ? -1 : 1);
 }
 
@@ -130,6 +132,31 @@ START_TEST(stencils_multiply)
 }
 END_TEST
 
+/* Masked slices of values of each type and of codes, of which no product asks the GPU for a plan: they were encoded for a CPU. */
+START_TEST(masked_slices_multiply)
+{
+  static const macko_type types[] = {MACKO_F64, MACKO_F32, MACKO_F16, MACKO_BF16};
+  for (int t = 0; t < 4; t++)
+    for (int codes = 0; codes < 2; codes++) {
+      macko_device_matrix *d = NULL;
+      macko_options o;
+      macko_error err = {0};
+      test_matrix a = make(ANY_VALUES, _i ? MOST : 5, types[t]);
+      const macko_csr csr = test_view(&a);
+      macko_matrix *m = NULL;
+      macko_options_init(&o);
+      o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = codes ? MACKO_VALUES_DICT : MACKO_VALUES_RAW;
+      ck_assert_msg(!macko_encode(&csr, &o, &m, &err), "%s", err.text);
+      ck_assert_int_gt(macko_params_of(&m->plan)->slice.masked, N / 32 / 20);
+      ck_assert_msg(!macko_device_upload(m, NULL, &d, &err), "%s", err.text);
+      for (int v = 0; v < 4; v++) compare(&a, d, types[v], codes ? "masked, codes" : "masked");
+      macko_device_destroy(&d);
+      macko_destroy(&m);
+      test_free(&a);
+    }
+}
+END_TEST
+
 /* Takes the last step from every third slice of a matrix that is encoded, whose block begins like that of others from then on, as
  * files of others may have it, and the entries from the matrix that products are compared with. */
 static void shorten(macko_matrix *m, test_matrix *a)
@@ -171,4 +198,5 @@ void add_stencil_cases(Suite *suite)
   TCase *tc = add_case(suite, "stencils", 0);
   tcase_add_loop_test(tc, stencils_multiply, 0, 4 * KINDS);
   tcase_add_loop_test(tc, stencils_share_steps, 0, 4);
+  tcase_add_loop_test(tc, masked_slices_multiply, 0, 2);
 }
