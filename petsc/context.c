@@ -25,6 +25,7 @@ static PetscErrorCode Free(void *argument)
   PetscCall(MackoHaloFree(m));
   MackoDeviceFree(m);
   macko_destroy(&m->compressed);
+  PetscCall(PetscFree(m->whole_prefix));
   PetscCall(PetscFree(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

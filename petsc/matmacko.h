@@ -55,6 +55,8 @@ typedef struct {
   PetscBool     csr_bound; /* its type keeps with it what a later call needs */
   PetscBool     csr_gone; /* given back, and not copied again by MackoCusparseRetrieve */
   PetscBool     options_read;
+  PetscBool     is_block; /* of a parallel matrix, whose prefix is whole_prefix, which may be NULL */
+  char         *whole_prefix;
 
   /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from: owner is this
      matrix's address and data that of its arrays, because MatHeaderMerge gives a matrix another's arrays, or its struct to
@@ -207,6 +209,9 @@ PETSC_INTERN PetscErrorCode MackoFree(Mat A);
 /* Whether what m remembers was made from A as it is, but for its counters; from now on it is. */
 PETSC_INTERN PetscBool MackoOwns(const Mat_Macko *m, Mat A);
 PETSC_INTERN void      MackoSetOwner(Mat_Macko *m, Mat A);
+
+/* Gives the prefix of A's options, which may be NULL. */
+PETSC_INTERN const char *MackoPrefix(Mat A);
 
 /* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
 PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);

@@ -18,6 +18,9 @@ PetscErrorCode MackoEnsureBlocks(Mat A)
     if (!blocks[i]) continue;
     PetscCall(MackoTakeSeq(blocks[i], m->kind->device));
     PetscCall(MackoGet(blocks[i], &block));
+    block->is_block = PETSC_TRUE;
+    PetscCall(PetscFree(block->whole_prefix));
+    PetscCall(PetscStrallocpy(((PetscObject)A)->prefix, &block->whole_prefix));
     if (m->options_read) MackoSetOptions(block, &m->options);
     block->backend = m->backend, block->after = m->after, block->keep_csr = m->keep_csr;
     PetscCall(MackoChooseVectors(blocks[i]));

@@ -64,6 +64,14 @@ void MackoSetOptions(Mat_Macko *m, const macko_options *options)
   m->options_read = PETSC_TRUE;
 }
 
+/* A block of a parallel matrix goes by that one's prefix, also where a preconditioner has given the block another one. */
+const char *MackoPrefix(Mat A)
+{
+  const Mat_Macko *m = MackoOf(A);
+
+  return m && m->is_block ? m->whole_prefix : ((PetscObject)A)->prefix;
+}
+
 /* The choices of an option are named in the order of its enumeration; NULL comes behind them. */
 typedef const char *const choices[5];
 
@@ -84,7 +92,7 @@ static PetscErrorCode NeedValue(Mat A, const char *option, PetscBool given, cons
 {
   PetscFunctionBegin;
   PetscCheck(!given || text[0], PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s needs a value",
-             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", option + 1);
+             MackoPrefix(A) ? MackoPrefix(A) : "", option + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +109,7 @@ static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *opti
     MackoOptionItems PetscOptionsObject = items;
     PetscCall(PetscOptionsString(option, help, "MATAIJMACKO", text, text, sizeof text, &given));
   } else {
-    PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, option, text, sizeof text, &given));
+    PetscCall(PetscOptionsGetString(((PetscObject)A)->options, MackoPrefix(A), option, text, sizeof text, &given));
   }
   PetscCall(NeedValue(A, option, given, text));
   for (int i = 0; given && !same && names[i]; i++) {
@@ -110,7 +118,7 @@ static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *opti
   }
   PetscCall(ListChoices(names, all, sizeof all));
   PetscCheck(!given || same, PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: \"%s\" is none of %s",
-             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", option + 1, text, all);
+             MackoPrefix(A) ? MackoPrefix(A) : "", option + 1, text, all);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,7 +126,7 @@ static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *opti
    compressed. *after stays as it is where the option was not given. */
 static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after)
 {
-  const char *prefix = ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "";
+  const char *prefix = MackoPrefix(A) ? MackoPrefix(A) : "";
   char        text[64] = "auto", *end = text; /* the choice at hand is what -help shows as the default */
   PetscBool   given = PETSC_FALSE, automatic;
   long long   number;
@@ -131,7 +139,7 @@ static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after
                                  "Products with the same values before they are compressed: auto (as many as compressing costs) "
                                  "or a number", "MATAIJMACKO", text, text, sizeof text, &given));
   } else {
-    PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_macko_after", text, sizeof text,
+    PetscCall(PetscOptionsGetString(((PetscObject)A)->options, MackoPrefix(A), "-mat_macko_after", text, sizeof text,
                                     &given));
   }
   if (!given) PetscFunctionReturn(PETSC_SUCCESS);
@@ -168,7 +176,7 @@ PetscErrorCode MackoReadRanksPerNode(MPI_Comm comm, int *each)
 /* Refuses an option with the value that it was given, because vectors are on the CPU and why they are. */
 #define REFUSE_WITHOUT_GPU(A, option, value, why) \
   SETERRQ(PetscObjectComm((PetscObject)(A)), PETSC_ERR_SUP, "-%smat_macko_" option ": vectors are on the CPU: %s", \
-          ((PetscObject)(A))->prefix ? ((PetscObject)(A))->prefix : "", value, why)
+          MackoPrefix(A) ? MackoPrefix(A) : "", value, why)
 
 /* What asks for more than is so without a GPU is refused: entries go by MPI there, and no arrays are kept in GPU memory, so that
    host, mpi and no are harmless. The number of ranks is for all matrices of a program, and refused where none of them can be on a
@@ -190,7 +198,7 @@ PetscErrorCode MackoRefuseWithoutGpu(Mat A)
   PetscCall(MackoOnAll(A, MackoDeviceFound() && MackoDeviceVectors(), &usable));
   PetscCheck(!all || m->keep_csr != MACKO_KEEP_YES || cusparse, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "-%smat_macko_keep_csr yes: the type below is aij, which keeps nothing on the GPU; aijcusparse does, -mat_macko_base",
-             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "");
+             MackoPrefix(A) ? MackoPrefix(A) : "");
   if (all) PetscFunctionReturn(PETSC_SUCCESS);
   if (mine) why = "another rank has no GPU";
   if (m->halo_path == MACKO_HALO_PEER) REFUSE_WITHOUT_GPU(A, "halo %s", "peer", why);
@@ -242,24 +250,25 @@ PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *s
       MackoOptionItems PetscOptionsObject = items; /* PETSc's macro expects this name */
       PetscCall(PetscOptionsString(known[i].option, known[i].help, "MATAIJMACKO", text, text, sizeof text, &given));
     } else {
-      PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text,
+      PetscCall(PetscOptionsGetString(((PetscObject)A)->options, MackoPrefix(A), known[i].option, text,
                                       sizeof text, &given));
     }
     PetscCall(NeedValue(A, known[i].option, given, text));
     /* The library's own reader checks the name, so that its sentence about the choices is the same everywhere. */
     if (given && macko_options_set(&options, known[i].name, text, &err))
       SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: %s",
-              ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", known[i].option + 1, err.text);
+              MackoPrefix(A) ? MackoPrefix(A) : "", known[i].option + 1, err.text);
   }
   if (macko_options_check(&options, &err))
     SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%smat_macko_...: %s",
-            ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", err.text);
+            MackoPrefix(A) ? MackoPrefix(A) : "", err.text);
   *set = options;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Options are read once, by the first product at the latest, since a program need not call MatSetFromOptions; within that
-   function they are read again. The backend may change with them, and with it where vectors live. */
+   function they are read again. The backend may change with them, and with it where vectors live. What was read when the matrix
+   became ours does not count any more: its prefix may have come since. */
 PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
 {
   Mat_Macko    *m;
@@ -268,6 +277,8 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
   if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!m->options_read)
+    m->backend = MACKO_BACKEND_AUTO, m->halo_path = MACKO_HALO_AUTO, m->keep_csr = MACKO_KEEP_AUTO, m->after = MACKO_AFTER_AUTO;
   options = m->options;
   PetscCall(MackoReadEncoding(A, items, &options));
   MackoSetOptions(m, &options);

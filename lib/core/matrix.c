@@ -6,6 +6,7 @@
 #include "core/product.h"
 #include "core/row_source.h"
 #include "core/stretches.h"
+#include "core/traps.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -134,8 +135,8 @@ macko_status macko_encode_views(macko_rows *r, const macko_options *options, mac
 }
 
 /* A copy that had to be sorted is freed at the end, so that it is never lent. */
-static macko_status encode(const macko_csr *csr, const macko_options *options, int lent, double others, macko_matrix **matrix,
-                           macko_error *err)
+static macko_status encode_checked(const macko_csr *csr, const macko_options *options, int lent, double others,
+                                   macko_matrix **matrix, macko_error *err)
 {
   checked_input in;
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
@@ -149,6 +150,17 @@ static macko_status encode(const macko_csr *csr, const macko_options *options, i
   s = (measured ? macko_encode_measured : macko_encode_sorted)(&in.csr, &in.options, lent && !in.owned, others, matrix, err);
   if (!s) (*matrix)->pattern = in.number ? in.number : macko_pattern_of_csr(&in.csr);
   free(in.owned);
+  return s;
+}
+
+/* Does so without traps. */
+static macko_status encode(const macko_csr *csr, const macko_options *options, int lent, double others, macko_matrix **matrix,
+                           macko_error *err)
+{
+  fenv_t kept;
+  macko_hold_traps(&kept);
+  const macko_status s = encode_checked(csr, options, lent, others, matrix, err);
+  macko_restore_traps(&kept);
   return s;
 }
 
@@ -185,8 +197,11 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   checked_input in;
   macko_matrix m;
   if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
+  fenv_t kept;
+  macko_hold_traps(&kept);
   macko_status s = check_input(csr, options, 0, &in, err);
   if (!s) s = macko_foresee(&in.csr, &in.options, 0, &m, err);
+  macko_restore_traps(&kept);
   free(in.owned);
   if (s) return s;
   macko_get_info(&m, info);
@@ -221,11 +236,14 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
                       "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s", (long long)csr->nrows,
                       (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
                       macko_type_name(m->value_type));
+  fenv_t kept;
   s = match_pattern(m, csr, &a, &owned, err);
+  macko_hold_traps(&kept);
   if (!s) s = macko_check_overflow(&a, &m->options, csr->index_base, err);
   if (!s && owned) s = macko_own_arrays(m, err); /* arrays that are about to go */
   if (!s) s = m->ops->refresh(&a, m, err);
   if (!s) s = macko_prepare(m, err);
+  macko_restore_traps(&kept);
   free(owned);
   return s;
 }

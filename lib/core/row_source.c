@@ -3,6 +3,7 @@
 
 #include "core/convert.h"
 #include "core/hash.h"
+#include "core/traps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,8 +264,8 @@ macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options,
 
 /* Overflow is looked for in a pass of its own, before anything is planned, as macko_encode does. Rows are put together as a whole
  * only where a format has asked for that, and nothing else went wrong. */
-macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
-                               macko_error *err)
+static macko_status encode_source(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
+                                  macko_error *err)
 {
   macko_options settled;
   if (!source || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "source and matrix must not be NULL");
@@ -283,5 +284,16 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   if (s == MACKO_UNSUPPORTED && r.needs_whole) s = encode_assembled(&r, &settled, matrix, err);
   drop_piece(&r);
   free(r.seen);
+  return s;
+}
+
+/* The source's own function runs without traps, too. */
+macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
+                               macko_error *err)
+{
+  fenv_t kept;
+  macko_hold_traps(&kept);
+  const macko_status s = encode_source(source, options, matrix, err);
+  macko_restore_traps(&kept);
   return s;
 }

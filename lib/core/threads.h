@@ -5,6 +5,7 @@
 #define MACKO_THREADS_H
 
 #include "core/format.h"
+#include "core/traps.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -113,10 +114,13 @@ static inline int macko_large_parts(int64_t entries)
   return most < 1 ? 1 : most < parts ? (int)most : parts;
 }
 
-/* Runs one part. */
+/* Runs one part. Threads have traps of their own. */
 static inline void macko_do_part(const macko_cut *cut, int part, int parts, macko_part run, void *context)
 {
+  fenv_t kept;
+  macko_hold_traps(&kept);
   run(context, part, macko_first_of_part(cut, part, parts), macko_first_of_part(cut, part + 1, parts));
+  macko_restore_traps(&kept);
 }
 
 /* Runs all parts and returns when all are done. Part number i is always items of the same numbers, however many threads OpenMP

@@ -343,6 +343,49 @@ START_TEST(a_block_used_first_has_the_options)
 }
 END_TEST
 
+/* Gives a matrix that has its type before its prefix, and of which MatSetFromOptions is called where `from_options` says so. */
+static Mat with_late_prefix(const char *prefix, PetscBool from_options)
+{
+  Mat A;
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+  OK(MatSetType(A, MATAIJMACKO));
+  OK(MatSetOptionsPrefix(A, prefix));
+  if (from_options) OK(MatSetFromOptions(A));
+  OK(load_matrix(A, N, N, 1));
+  return A;
+}
+
+/* Options of matrices without a prefix are none of a matrix that gets its prefix after its type. */
+START_TEST(a_late_prefix_is_the_only_one)
+{
+  const setting settings[] = {{"-mat_macko_after", "0"}};
+  OK(PetscOptionsSetValue(NULL, settings[0].name, settings[0].text));
+  Mat          A    = with_late_prefix("mine_", (PetscBool)_i);
+  MatMackoInfo info = info_after_product(A);
+  ASSERT_ALL(!info.encoded, "encoded at once, as matrices without a prefix are");
+  forget(settings, 1);
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+/* The same block in a program that does not call MatSetFromOptions, which has options of its matrix alone. */
+START_TEST(a_block_used_first_reads_the_options_of_its_matrix)
+{
+  const setting settings[] = {{"-mine_mat_macko_format", "csr"}, {"-mine_mat_macko_after", "0"}, {"-mat_macko_format", "dtans"}};
+  Mat           A, block;
+  MatMackoInfo  info;
+  for (int i = 0; i < 3; i++) OK(PetscOptionsSetValue(NULL, settings[i].name, settings[i].text));
+  A = with_late_prefix("mine_", PETSC_FALSE);
+  OK(MatGetDiagonalBlock(A, &block));
+  OK(multiply(block));
+  OK(MatMackoGetInfo(block, &info));
+  ASSERT_ALL(info.encoded && !strcmp(info.format, "csr"), "the block is stored as %s", info.encoded ? info.format : "nothing");
+  forget(settings, 3);
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 static char message[1024];
 
 static PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
@@ -399,6 +442,8 @@ static Suite *type_suite(void)
   tcase_add_test(t, options_go_by_prefix);
   tcase_add_test(t, other_options_encode_again);
   tcase_add_test(t, a_block_used_first_has_the_options);
+  tcase_add_loop_test(t, a_late_prefix_is_the_only_one, 0, 2);
+  tcase_add_test(t, a_block_used_first_reads_the_options_of_its_matrix);
   tcase_add_loop_test(t, unknown_names_are_answered_with_the_nearest, 0, sizeof wrong / sizeof *wrong);
   suite_add_tcase(s, t);
   return s;
