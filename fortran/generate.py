@@ -35,6 +35,11 @@ def without_comments(path):
 KINDS["OPTION"] = {name: "" for name in re.findall(r"^MACKO_OPTION\((\w+)", read("lib/options.def"), flags=re.M)}
 
 
+# What the options are unless something else is chosen: a variable has them from its declaration on.
+USUAL = {field: usual if usual.isdigit() else f"macko_{names}_{usual}".lower() for field, names, usual in
+         re.findall(r"^MACKO_(?:NUMBER_)?OPTION\((\w+), (\w+), (\w+)", read("lib/options.def"), flags=re.M)}
+
+
 def expand_lists(text, macros):
     """What the preprocessor makes of the lists that a header includes: macros of one line, the lists' own only where the header
     has none of that name."""
@@ -144,7 +149,10 @@ class Header:
         for name, body in self.structs.items():
             declarations = [" ".join(d.split()) for d in body.split(";") if d.strip()]
             out += ["", f"  type, bind(c) :: {name}"]
-            out += [f"    {self.component(d)}" for d in declarations] + [f"  end type {name}"]
+            lines = [f"    {self.component(d)}" for d in declarations]
+            if name == "macko_options":
+                lines = [f"{line} = {USUAL[line.split()[-1]]}" for line in lines]
+            out += lines + [f"  end type {name}"]
         out += ["", "  interface"] + [self.interface(*f) for f in self.functions] + ["  end interface"]
         out += [f"end module {TARGET}_c", ""]
         return "\n".join(out)

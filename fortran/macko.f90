@@ -109,14 +109,14 @@ module macko_c
   end type macko_csr
 
   type, bind(c) :: macko_options
-    integer(c_int) :: format
-    integer(c_int) :: layout
-    integer(c_int) :: gap_bits
-    integer(c_int) :: values
-    integer(c_int) :: variant
-    integer(c_int) :: prefer
-    integer(c_int) :: overflow
-    integer(c_int) :: target
+    integer(c_int) :: format = macko_format_auto
+    integer(c_int) :: layout = macko_layout_auto
+    integer(c_int) :: gap_bits = 0
+    integer(c_int) :: values = macko_values_auto
+    integer(c_int) :: variant = macko_variant_auto
+    integer(c_int) :: prefer = macko_prefer_time
+    integer(c_int) :: overflow = macko_overflow_refuse
+    integer(c_int) :: target = macko_target_cpu
   end type macko_options
 
   type, bind(c) :: macko_row_source
@@ -569,13 +569,15 @@ contains
 
   ! ---- options ----
 
-  ! Sets the defaults; then change fields, or use macko_options_set.
+  ! call macko_options_init(options): sets the defaults, which a variable of type(macko_options) has from its declaration on; its
+  ! components may be set to constants (options%values = macko_values_f32).
   recursive subroutine macko_options_init(options)
     type(macko_options), intent(out) :: options
     call macko_options_init_c(options)
   end subroutine macko_options_init
 
-  ! Sets the option of that name, that of a component of macko_options, from text ('macko', 'slice', '4', 'f32', 'pairs').
+  ! call macko_options_set(options, name, text [, stat, errmsg]): sets the option of that name, that of a component of macko_options,
+  ! from text ('macko', 'slice', '4', 'f32', 'pairs').
   recursive subroutine macko_options_set(options, name, text, stat, errmsg)
     type(macko_options), intent(inout) :: options
     character(len=*), intent(in) :: name, text
@@ -585,7 +587,7 @@ contains
     call report(macko_options_set_c(options, trim(name) // c_null_char, trim(text) // c_null_char, err), err, stat, errmsg)
   end subroutine macko_options_set
 
-  ! Whether some format has all that the options ask for.
+  ! call macko_options_check(options [, stat, errmsg]): whether some format has all that the options ask for.
   recursive subroutine macko_options_check(options, stat, errmsg)
     type(macko_options), intent(in) :: options
     integer(c_int), optional, intent(out) :: stat

@@ -7,7 +7,7 @@
     scipy.sparse.linalg.gmres(a.linear_operator(), b)
     a.to_device().multiply(x, out=y)                # x and y in GPU memory: whatever has __cuda_array_interface__
 
-Options are those of macko_options_set (format, layout, gap_bits, values, variant, prefer, target), by name. What the library refuses
+Options are those of macko_options_set (format, layout, gap_bits, values, variant, prefer, overflow, target), by name. What the library refuses
 is raised as macko.Error with its sentence. The library is libmacko, which `make install` puts into place: it is looked for where the
 environment variable MACKO_LIBRARY says, then where the loader and pkg-config find it."""
 from ._device import DeviceMatrix

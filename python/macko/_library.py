@@ -110,7 +110,10 @@ def real_of(what, number):
     plain = number.item() if hasattr(number, "item") else number  # of an array's elements, and of arrays of one
     if not isinstance(plain, numbers.Real):
         raise TypeError(f"{what} is {number!r}, not a real number")
-    return plain
+    try:
+        return float(plain)
+    except OverflowError:
+        raise OverflowError(f"{what} is {number!r}, which is beyond the range of doubles") from None
 
 
 def call(name, *arguments):

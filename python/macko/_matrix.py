@@ -18,6 +18,8 @@ class _View:
         if hasattr(matrix, "tocsr"):
             if index_base:
                 raise ValueError("index_base is for arrays: SciPy's matrices count from 0")
+            if shape is not None and tuple(self._sizes(shape)) != tuple(matrix.shape):
+                raise ValueError(f"shape is {shape!r}, and that of the matrix {matrix.shape}")
             shape, matrix = matrix.shape, matrix.tocsr()
             matrix = (matrix.indptr, matrix.indices, matrix.data)
         elif not isinstance(matrix, (tuple, list)) or len(matrix) != 3:
@@ -34,11 +36,7 @@ class _View:
         if numpy.iscomplexobj(values):
             raise TypeError(f"values of type {values.dtype}: macko has real matrices only")
         if values.dtype not in (numpy.float64, numpy.float32, numpy.float16):
-            with numpy.errstate(over="ignore"):  # what becomes infinite is not exact
-                exact = values.astype(numpy.float64)
-            if not ((exact.astype(values.dtype) == values) | numpy.isnan(exact)).all():
-                raise TypeError(f"values of type {values.dtype} that have no exact double")
-            values = exact
+            values = self._exact(values)
         self.values = numpy.ascontiguousarray(values)
         if self.row_ptr.size != rows + 1:
             raise ValueError(f"{self.row_ptr.size} row pointers for {rows} rows")
@@ -47,6 +45,20 @@ class _View:
             raise ValueError(f"{self.cols.size} columns and {self.values.size} values for {entries} entries")
         self.c = CSR(rows, columns, _types[self.row_ptr.dtype], _types[self.cols.dtype], _types[self.values.dtype],
                      self.row_ptr.ctypes.data, self.cols.ctypes.data, self.values.ctypes.data, index_base)
+
+    @staticmethod
+    def _exact(values):
+        """As doubles. A whole number that rounds up beyond its type does not come back: what converting it gives is not defined."""
+        with numpy.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is not exact
+            exact = values.astype(numpy.float64)
+            if values.dtype.kind in "iu":
+                within = exact < 2.0 ** (numpy.iinfo(values.dtype).bits - (values.dtype.kind == "i"))
+                same = within & (numpy.where(within, exact, 0).astype(values.dtype) == values)
+            else:
+                same = (exact.astype(values.dtype) == values) | numpy.isnan(exact)
+        if not same.all():
+            raise TypeError(f"values of type {values.dtype} that have no exact double")
+        return exact
 
     @staticmethod
     def _sizes(shape):
@@ -174,6 +186,8 @@ class Matrix:
         for array in arrays:
             if numpy.iscomplexobj(array):
                 raise TypeError("vectors must be real")
+            if array.dtype.kind not in "biufO":  # NumPy would take text for the numbers that it spells
+                raise TypeError(f"a vector of type {array.dtype}, not of numbers")
         dtype = numpy.result_type(numpy.float32, self.dtype, *arrays)
         dtype = numpy.dtype("f4") if dtype == numpy.float32 else numpy.dtype("f8")
         x = numpy.asfortranarray(arrays[0], dtype)

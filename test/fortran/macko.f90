@@ -225,8 +225,13 @@ contains
     type(macko_info) :: info
     character(len=100) :: errmsg
     integer(c_int) :: stat
+    type(macko_options) :: declared
     integer :: f
     call macko_options_init(options)
+    call check(all([declared%format, declared%layout, declared%gap_bits, declared%values, declared%variant, declared%prefer, &
+                    declared%overflow, declared%target] == &
+                   [options%format, options%layout, options%gap_bits, options%values, options%variant, options%prefer, &
+                    options%overflow, options%target]), 'options have their defaults from the declaration on')
     do f = 0, macko_format_auto
       call macko_options_set(options, 'format', macko_format_name(f))
       call check(options%format == f, 'format by name')

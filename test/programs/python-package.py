@@ -96,6 +96,8 @@ assert (macko.encode((s.indptr.astype("u2"), s.indices.astype("i2"), s.data.asty
 wide = numpy.array([1, -0.5, numpy.inf, numpy.nan], "longdouble")
 back = macko.encode(([0, 4], [0, 1, 2, 3], wide), (1, 4), format="csr").arrays()[2]
 assert back.dtype == numpy.float64 and numpy.array_equal(back, wide.astype("f8"), equal_nan=True), back
+assert macko.encode(([0, 2], [0, 1], numpy.array([2**63, 2**64 - 2**11], "u8")), (1, 2)).arrays()[2][0] == 2.0**63
+assert macko.encode(s, s.shape).shape == s.shape
 if numpy.finfo("longdouble").nmant > 52:  # elsewhere it is a double
     for inexact in (1 + numpy.finfo("longdouble").eps, numpy.finfo("longdouble").max):
         refuses("that have no exact double", macko.encode, ([0, 1], [0], numpy.array([inexact], "longdouble")), (1, 1))
@@ -108,6 +110,11 @@ refused("IO", "absent.mtx", macko.read, "absent.mtx")
 for wrong, kind in ((lambda: a @ numpy.ones(n + 1), ValueError), (lambda: a @ (1j * numpy.ones(n)), TypeError),
                     (lambda: macko.encode(1j * s), TypeError), (lambda: macko.encode(([0], [], [])), ValueError),
                     (lambda: macko.encode(([0, 9], [0], [1.0]), (1, 1)), ValueError), (lambda: a.multiply(numpy.ones(n), beta=1), ValueError),
+                    (lambda: macko.encode(s, (n, n + 1)), ValueError), (lambda: macko.predict(s, (n,)), ValueError),
+                    (lambda: a @ numpy.array(["7"] * n), TypeError),
+                    (lambda: a.multiply(numpy.ones(n), alpha=10**400), OverflowError),
+                    # It rounds up to 2^63, which may come back as what it was.
+                    (lambda: macko.encode(([0, 1], [0], numpy.array([2**63 - 1])), (1, 1)), TypeError),
                     # What C would take for a smaller number, or not look at.
                     (lambda: macko.encode(([0, 1], [0], [1.0]), (1, 2**64 + 2)), ValueError),
                     (lambda: macko.encode(([0, 1], [0], [1.0]), (1, 2), index_base=2**32), ValueError),
