@@ -576,8 +576,8 @@ contains
     call macko_options_init_c(options)
   end subroutine macko_options_init
 
-  ! call macko_options_set(options, name, text [, stat, errmsg]): sets the option of that name, that of a component of macko_options,
-  ! from text ('macko', 'slice', '4', 'f32', 'pairs').
+  ! call macko_options_set(options, name, text [, stat, errmsg]): sets the option of that name, that of a component of
+  ! macko_options, from text ('macko', 'slice', '4', 'f32', 'pairs').
   recursive subroutine macko_options_set(options, name, text, stat, errmsg)
     type(macko_options), intent(inout) :: options
     character(len=*), intent(in) :: name, text

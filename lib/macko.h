@@ -146,7 +146,8 @@ int64_t macko_type_bytes(macko_type type);
 typedef struct macko_matrix macko_matrix;
 
 /* Encodes *csr, whose arrays are read and not kept. Rows may be unsorted; duplicate entries of a row are added in their order,
- * also where finite ones come to an infinite value, which `overflow` does not look at. options may be NULL (defaults). *matrix is new and freed with macko_destroy.
+ * also where finite ones come to an infinite value, which `overflow` does not look at. options may be NULL (defaults). *matrix is
+ * new and freed with macko_destroy.
  * Errors: INVALID_MATRIX (row and value named); INVALID_ARGUMENT; UNSUPPORTED (the options cannot go together, or not with this
  * matrix) or LIMIT (the format cannot hold it), where automatic choice takes another format that has what the options ask for;
  * OUT_OF_MEMORY. */
