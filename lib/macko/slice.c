@@ -176,24 +176,63 @@ static void write_slice(const slice_rows *rows, int size, uint32_t units, macko_
   }
 }
 
-/* Writes the values of a masked slice, which start so many units into the stream: each into the slot of its step, step after step
- * where they are copied, and lane after lane through the codec. */
+/* These are the bits of values of any type. */
+typedef uint64_t bits64 __attribute__((may_alias));
+typedef uint32_t bits32 __attribute__((may_alias));
+
+/* Copies values to the slots of the steps of a masked slice, 0 where a lane lacks one: entries of each lane from next on. No branch
+ * depends on the lanes, as it would not be foreseen: where there is nothing, an entry that is there is read, and not used. */
+#define DEFINE_COPY(type) \
+  static void copy_masked_##type(const slice_reader *r, const macko_slice *s, int64_t *next, int64_t entry, const void *from, \
+                                 void *to) \
+  { \
+    const type *values = (const type *)from + entry; \
+    type *slots = to; \
+    for (int l = 0; l < MACKO_SLICE_ROWS; l++) next[l] -= entry; \
+    for (uint32_t k = 0; k < s->steps; k++, slots += MACKO_SLICE_ROWS) { \
+      const uint32_t lanes = macko_masked_at(s, r->blocks, k).lanes; \
+      for (int l = 0; l < MACKO_SLICE_ROWS; l++) { \
+        const int64_t there = lanes >> l & 1; \
+        slots[l] = values[next[l] & -there] & -(type)there; \
+        next[l] += there; \
+      } \
+    } \
+  }
+DEFINE_COPY(bits64)
+DEFINE_COPY(bits32)
+#undef DEFINE_COPY
+
+/* Writes the values of a lane of a masked slice through the codec: a whole row like one of any slice, else run after run of steps
+ * that follow each other. next is the row's first entry. */
+static void write_masked_lane(const slice_reader *r, const macko_slice *s, int lane, int64_t next, int64_t length,
+                              macko_value_writer *w)
+{
+  const int size = r->element_bytes, per = size < 4 ? 4 / size : 1;
+  if (per > 1 && length == s->steps) {
+    macko_write_groups(w, per, next, length, macko_slice_slot(s->values, size, 0, lane), MACKO_SLICE_ROWS);
+    return;
+  }
+  for (uint32_t k = 0, run; k < s->steps; k += run ? run : 1, next += run) {
+    for (run = 0; k + run < s->steps && (run == 0 || per == 1); run++)
+      if (!(macko_masked_at(s, r->blocks, k + run).lanes >> lane & 1)) break;
+    if (run) macko_write_values(w, next, run, macko_slice_slot(s->values, size, k, lane), MACKO_SLICE_ROWS);
+  }
+}
+
+/* Writes the values of a masked slice, each into the slot of its step: copied where they are stored as the matrix has them. */
 static void write_masked(const slice_reader *r, const macko_slice *s, const slice_rows *rows, macko_value_writer *w)
 {
-  const int size = r->element_bytes, as_they_are = w->codec.stored_type == w->value_type && !w->recode && size > 1;
-  int64_t next[MACKO_SLICE_ROWS];
-  memcpy(next, rows->begin, sizeof next);
-  for (uint32_t k = 0; as_they_are && k < s->steps; k++) {
-    const uint32_t lanes = macko_masked_at(s, r->blocks, k).lanes;
-    for (int l = 0; l < rows->lanes; l++)
-      if (lanes >> l & 1)
-        memcpy((char *)w->stream + macko_slice_slot(s->values, size, k, l) * size, (const char *)w->values + next[l]++ * size,
-               (size_t)size);
-  }
-  for (int l = 0; !as_they_are && l < rows->lanes; l++)
-    for (uint32_t k = 0; k < s->steps; k++)
-      if (macko_masked_at(s, r->blocks, k).lanes >> l & 1)
-        macko_write_values(w, next[l]++, 1, macko_slice_slot(s->values, size, k, l), 1);
+  const int size = r->element_bytes, as_they_are = w->codec.stored_type == w->value_type && !w->recode;
+  char *slots = (char *)w->stream + (int64_t)s->values * MACKO_VALUE_UNIT;
+  int64_t next[MACKO_SLICE_ROWS] = {0};
+  memcpy(next, rows->begin, (size_t)rows->lanes * sizeof *next);
+  int some = 0;
+  while (some < rows->lanes && !rows->length[some]) some++;
+  if (some == rows->lanes) return;
+  if (as_they_are && size == 8) copy_masked_bits64(r, s, next, rows->begin[some], w->values, slots);
+  else if (as_they_are && size == 4) copy_masked_bits32(r, s, next, rows->begin[some], w->values, slots);
+  else
+    for (int l = 0; l < rows->lanes; l++) write_masked_lane(r, s, l, next[l], rows->length[l], w);
 }
 
 /* Tells whether the rows are as long as the slice has them. */

@@ -3,32 +3,38 @@
  * (arXiv 2511.13061). */
 #include "macko/slice_masked.h"
 
-/* Gives the column of entry p, whose row ends before `end`, less the lane's number; more than any where the row has no more. */
-static int64_t distance_at(const macko_csr *a, int64_t p, int64_t end, int lane)
-{
-  return p < end ? macko_csr_col(a, p) - lane : INT64_MAX;
-}
+enum { NONE = INT32_MAX }; /* is beyond all columns, which layout slice holds in 32 bits */
 
 /* Goes through all rows at once, from one distance to the next one that any row has. A row that has more entries left than there
- * may be steps tells that it is no such slice, mostly in the first step. */
-int macko_find_masked(const macko_csr *a, macko_csr_slice *c)
+ * may be steps tells that it is no such slice, mostly in the first step. The type of columns is a constant in every caller. */
+static inline __attribute__((always_inline)) int find_as(macko_type type, const macko_csr *a, macko_csr_slice *c)
 {
-  const int64_t steps = c->s.steps;
-  int64_t at[MACKO_SLICE_ROWS], next[MACKO_SLICE_ROWS];
-  if (steps == 0 || steps > MACKO_MASKED_MAX_STEPS) return 0;
-  for (int l = 0; l < c->lanes; l++) next[l] = c->begin[l], at[l] = distance_at(a, next[l], c->begin[l] + c->length[l], l);
-  for (int64_t k = 0; k < steps; k++) {
-    int64_t least = at[0];
+  const int32_t steps = (int32_t)c->s.steps;
+  int32_t at[MACKO_SLICE_ROWS], left[MACKO_SLICE_ROWS];
+#define DISTANCE(l) \
+  (left[l] ? (int32_t)(macko_index(type, a->cols, c->begin[l] + c->length[l] - left[l]) - a->index_base) - (l) : NONE)
+  for (int l = 0; l < MACKO_SLICE_ROWS; l++) left[l] = (int32_t)c->length[l], at[l] = DISTANCE(l);
+  for (int32_t k = 0; k < steps; k++) {
+    int32_t least = NONE, too_many = 0;
     uint32_t lanes = 0;
-    for (int l = 1; l < c->lanes; l++) least = at[l] < least ? at[l] : least;
-    for (int l = 0; l < c->lanes; l++) {
-      const int64_t end = c->begin[l] + c->length[l];
-      if (at[l] == least) lanes |= 1u << l, at[l] = distance_at(a, ++next[l], end, l);
-      if (end - next[l] > steps - k - 1) return 0;
+    for (int l = 0; l < MACKO_SLICE_ROWS; l++) least = at[l] < least ? at[l] : least;
+    for (int l = 0; l < MACKO_SLICE_ROWS; l++) lanes |= (uint32_t)(at[l] == least) << l;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+      const int l = __builtin_ctz(rest);
+      left[l]--, at[l] = DISTANCE(l);
     }
+    for (int l = 0; l < MACKO_SLICE_ROWS; l++) too_many |= left[l] > steps - k - 1;
+    if (too_many) return 0;
     c->masked[k] = (macko_masked_step){(uint32_t)(least - c->s.base), lanes};
   }
+#undef DISTANCE
   return 1;
+}
+
+int macko_find_masked(const macko_csr *a, macko_csr_slice *c)
+{
+  if (c->s.steps == 0 || c->s.steps > MACKO_MASKED_MAX_STEPS) return 0;
+  return a->col_type == MACKO_I32 ? find_as(MACKO_I32, a, c) : find_as(MACKO_I64, a, c);
 }
 
 int64_t macko_masked_length(const slice_reader *r, const macko_slice *s, int lane)
