@@ -141,8 +141,9 @@ typedef struct {
   char kind[96], text[512];
 } FileFacts;
 
-/* Collective; a refused file is an error on every rank. */
-static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const Spool *file, macko_csr *csr, FileFacts *facts)
+/* Reads a PETSc binary matrix with `binary` set, otherwise what macko_read takes. Collective; a refused file is an error on every
+   rank. */
+static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const Spool *file, PetscBool binary, macko_csr *csr, FileFacts *facts)
 {
   PetscMPIInt rank;
   macko_error err;
@@ -154,7 +155,7 @@ static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const Spool *file, macko_csr
   memset(facts, 0, sizeof *facts);
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   if (rank == 0) {
-    facts->status = macko_read(file->name, &progress, csr, &info, &err);
+    facts->status = binary ? petsc_binary_read(file->name, csr, &err) : macko_read(file->name, &progress, csr, &info, &err);
     EndReport(&clock);
     if (facts->status) {
       memcpy(facts->text, err.text, sizeof facts->text);
@@ -184,7 +185,7 @@ static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
   LocalRows rows = {0};
 
   PetscFunctionBegin;
-  PetscCall(ReadOnRankZero(comm, file, &csr, &facts));
+  PetscCall(ReadOnRankZero(comm, file, PETSC_FALSE, &csr, &facts));
   PetscCall(MatCreate(comm, &p->A));
   PetscCall(MatSetOptionsPrefix(p->A, UNREAD));
   PetscCall(MatSetSizes(p->A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)facts.nrows, (PetscInt)facts.ncols));
@@ -205,7 +206,7 @@ static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
 /* What a file of PETSc's begins with, each number of PetscInt's size: class id, then rows of a matrix or the length of a vector.
    class_id is 0 for any other file, other_width set for one of a PETSc whose PetscInt has the other size. */
 typedef struct {
-  int64_t class_id, rows, bytes, other_width, container, lossy; /* container: a .macko file; lossy: so its head says */
+  int64_t class_id, rows, other_width, container, lossy; /* container: a .macko file; lossy: so its head says */
 } BinaryHead;
 
 /* Returns a signed number of `count` bytes, the highest first. */
@@ -239,7 +240,6 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
     /* A head that cannot be read is refused by whoever loads the matrix. */
     head->lossy = head->container && !macko_load_info(file->name, &info, &origin, NULL) && (info.lossy || origin.lossy);
     if (read >= 2 * width) head->rows = BigEndian(bytes + width, width);
-    if (f && !fseek(f, 0, SEEK_END)) head->bytes = ftell(f);
     if (f) fclose(f);
   }
   PetscCallMPI(MPI_Bcast(head, sizeof *head, MPI_BYTE, 0, comm));
@@ -249,15 +249,15 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
 }
 
 /* Refuses a file that is damaged, which the first rank looks for: MatLoad would ask for memory for whatever sizes say, and take
-   columns for places in memory. Collective. */
-static PetscErrorCode CheckBinary(MPI_Comm comm, const Spool *file)
+   columns for places in memory. `check` is the function of petsc_binary.h for what is read. Collective. */
+static PetscErrorCode CheckBinary(MPI_Comm comm, const Spool *file, macko_status (*check)(const char *, macko_error *))
 {
   macko_error err = {0};
   PetscMPIInt rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (rank == 0 && petsc_binary_check(file->name, &err)) SpoolRename(file, err.text, sizeof err.text);
+  if (rank == 0 && check(file->name, &err)) SpoolRename(file, err.text, sizeof err.text);
   PetscCallMPI(MPI_Bcast(&err, sizeof err, MPI_BYTE, 0, comm));
   PetscCheck(!err.status, comm, PETSC_ERR_FILE_READ, "%s", err.text);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -269,7 +269,7 @@ static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, PetscBool com
   PetscViewer viewer;
 
   PetscFunctionBegin;
-  PetscCall(CheckBinary(comm, file));
+  PetscCall(CheckBinary(comm, file, petsc_binary_check));
   PetscCall(PetscViewerBinaryOpen(comm, file->name, FILE_MODE_READ, &viewer));
   PetscCall(MatCreate(comm, &p->A));
   if (!compressed) PetscCall(MatSetOptionsPrefix(p->A, UNREAD));
@@ -295,7 +295,8 @@ static PetscErrorCode LoadContainer(MPI_Comm comm, const Spool *file, Problem *p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses by what the file holds. A container becomes type macko only with `compressed`; otherwise macko_read decodes it. */
+/* Chooses by what the file holds. A container becomes type macko only with `compressed`; otherwise macko_read decodes it. A vector
+   of PETSc's is refused for what it is by the check of its matrices. */
 static PetscErrorCode LoadFile(MPI_Comm comm, const char *path, PetscBool compressed, Problem *p)
 {
   Spool file;
@@ -304,7 +305,7 @@ static PetscErrorCode LoadFile(MPI_Comm comm, const char *path, PetscBool compre
   PetscFunctionBegin;
   PetscCall(SpoolOpen(comm, path, &file));
   PetscCall(ReadBinaryHead(comm, &file, &head));
-  if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, &file, compressed, p));
+  if (head.class_id == MAT_FILE_CLASSID || head.class_id == VEC_FILE_CLASSID) PetscCall(LoadBinary(comm, &file, compressed, p));
   else if (head.container && compressed) PetscCall(LoadContainer(comm, &file, p));
   else PetscCall(LoadText(comm, &file, p));
   p->lossy = (PetscBool)head.lossy;
@@ -358,13 +359,14 @@ PetscErrorCode ProblemDestroy(Problem *p)
 
 /* ---- vectors ---- */
 
-/* Puts the entries of a csr of one column, which the calling rank has whole, into b; VecAssemblyBegin sends them on. */
+/* Adds the entries of a csr of one column, which the calling rank has whole, to b, which is 0; VecAssemblyBegin sends them on. A
+   PETSc binary file may have an entry twice. */
 static PetscErrorCode FillVector(const macko_csr *csr, Vec b)
 {
   PetscFunctionBegin;
   for (int64_t i = 0; i < csr->nrows; i++)
     for (PetscInt q = IndexAt(csr->row_ptr_type, csr->row_ptr, i); q < IndexAt(csr->row_ptr_type, csr->row_ptr, i + 1); q++)
-      PetscCall(VecSetValue(b, (PetscInt)i, ((const PetscScalar *)csr->values)[q], INSERT_VALUES));
+      PetscCall(VecSetValue(b, (PetscInt)i, ((const PetscScalar *)csr->values)[q], ADD_VALUES));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -386,14 +388,13 @@ PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
   PetscCall(ReadBinaryHead(comm, &file, &head));
   binary = (PetscBool)(head.class_id == VEC_FILE_CLASSID);
   if (binary) facts.nrows = head.rows;
-  else PetscCall(ReadOnRankZero(comm, &file, &csr, &facts));
+  else PetscCall(ReadOnRankZero(comm, &file, (PetscBool)(head.class_id == MAT_FILE_CLASSID), &csr, &facts));
   PetscCall(VecGetSize(b, &n));
   PetscCheck(facts.nrows == n && facts.ncols == 1, comm, PETSC_ERR_FILE_READ,
              "%s: a right-hand side of %lld x 1 is needed, the file holds %lld x %lld", path, (long long)n,
              (long long)facts.nrows, (long long)facts.ncols);
   if (binary) {
-    PetscCheck(head.bytes >= 2 * (int64_t)sizeof(PetscInt) + 8 * (int64_t)n, comm, PETSC_ERR_FILE_READ,
-               "%s: cut short: %lld bytes, too few for %lld entries", path, (long long)head.bytes, (long long)n);
+    PetscCall(CheckBinary(comm, &file, petsc_binary_check_vector));
     PetscCall(PetscViewerBinaryOpen(comm, file.name, FILE_MODE_READ, &viewer));
     PetscCall(VecLoad(b, viewer));
     PetscCall(PetscViewerDestroy(&viewer));

@@ -7,8 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* MAT_FILE_CLASSID and VEC_FILE_CLASSID of PETSc's headers, which this file does without */
-enum { MATRIX = 1211216, VECTOR = 1211214 };
+/* MAT_FILE_CLASSID, VEC_FILE_CLASSID and IS_FILE_CLASSID of PETSc's headers, which this file does without, and the last one of
+ * them, with room for a few to come. */
+enum { MATRIX = 1211216, VECTOR = 1211214, INDEX_SET = 1211218, LAST_CLASS = 1211239 };
 
 enum { CHUNK = 4096 }; /* indices that are read at a time */
 
@@ -128,6 +129,74 @@ static macko_status check_sum(reader *r, int64_t sum, int64_t all)
   return matrix_file_fail(r->err, MACKO_PARSE, r->path, "its rows have %lld entries, not %lld", (long long)sum, (long long)all);
 }
 
+/* ---- what stands behind an object: nothing, or further objects ---- */
+
+/* Where the file stands, and how many bytes are left from there to its end. */
+typedef struct {
+  int64_t at, left;
+} place;
+
+/* Passes over `count` things of `size` bytes each. Returns 0 if there are fewer, or if there cannot be so many. */
+static int pass(place *p, int64_t count, int64_t size)
+{
+  if (count < 0 || p->left / size < count) return 0;
+  p->at += count * size, p->left -= count * size;
+  return 1;
+}
+
+/* Returns the class id of the object that begins at *p, or 0 where none does. */
+static int64_t class_at(reader *r, place p)
+{
+  int64_t id = 0;
+  if (p.left < r->width || fseek(r->f, p.at, SEEK_SET) || get_indices(r, &id, 1)) return 0;
+  return id >= VECTOR && id <= LAST_CLASS ? id : 0;
+}
+
+/* Passes over the object at *p. What is not known to end somewhere (a dense matrix, one of too many entries to be counted in 32
+ * bits, other classes) is taken to end with the file. Returns 0 if no object begins there, or not all of it is there; then *p is
+ * of no use. */
+static int pass_object(reader *r, place *p)
+{
+  const int64_t id = class_at(r, *p), counts = id == MATRIX ? 4 : 2;
+  int64_t head[4] = {0};
+  if (!id || p->left < counts * r->width || fseek(r->f, p->at, SEEK_SET) || get_indices(r, head, counts)) return 0;
+  if (id == VECTOR) return pass(p, 2, r->width) && pass(p, head[1], 8);
+  if (id == INDEX_SET) return pass(p, 2, r->width) && pass(p, head[1], r->width);
+  if (id == MATRIX && head[3] >= 0 && !(r->width == 4 && head[3] == INT32_MAX))
+    return pass(p, 4, r->width) && pass(p, head[1], r->width) && pass(p, head[3], r->width + 8);
+  p->left = 0;
+  return 1;
+}
+
+/* Refuses a file that goes on otherwise than with whole objects at byte `end`, behind `count` values that were taken for real ones.
+ * A complex file has the same heads: it is known by ending, or going on with an object, where complex values end. */
+static macko_status check_rest(reader *r, int64_t end, int64_t count, int alone)
+{
+  fseek(r->f, 0, SEEK_END);
+  place rest = {end, ftell(r->f) - end};
+  if (alone && class_at(r, rest))
+    return matrix_file_fail(r->err, MACKO_UNSUPPORTED, r->path, "another object begins at byte %lld, behind the vector, which is "
+                            "to be the only one", (long long)end);
+  if (!rest.left) return MACKO_OK;
+  place complex_end = rest;
+  if (!class_at(r, rest) && pass(&complex_end, count, 8) && (!complex_end.left || class_at(r, complex_end)))
+    return matrix_file_fail(r->err, MACKO_UNSUPPORTED, r->path, "it looks complex: there are 16 bytes for each of %lld values, "
+                            "where real ones take 8", (long long)count);
+  for (place next = rest; rest.left > 0; rest = next)
+    if (!pass_object(r, &next))
+      return matrix_file_fail(r->err, MACKO_PARSE, r->path, "the %lld bytes from byte %lld on are no whole object of PETSc's",
+                              (long long)rest.left, (long long)rest.at);
+  return MACKO_OK;
+}
+
+/* Does this for a matrix of the file's beginning with so many entries. */
+static macko_status check_behind_matrix(reader *r, int64_t nrows, int64_t nnz)
+{
+  return check_rest(r, (4 + nrows) * r->width + nnz * (r->width + 8), nnz, 0);
+}
+
+/* ---- a matrix ---- */
+
 /* Reads the arrays into *csr, which the caller frees after an error too. Row lengths become row pointers in their place. */
 static macko_status get_matrix(reader *r, macko_csr *csr)
 {
@@ -148,7 +217,8 @@ static macko_status get_matrix(reader *r, macko_csr *csr)
   if (!s) s = check_sum(r, sum, sizes[3]);
   if (!s) s = get_indices(r, cols, sizes[3]);
   if (!s) s = check_columns(r, csr);
-  return s ? s : get_values(r, values, sizes[3]);
+  if (!s) s = get_values(r, values, sizes[3]);
+  return s ? s : check_behind_matrix(r, sizes[1], sizes[3]);
 }
 
 /* Opens the file and finds its width; it is read from the beginning again afterwards. */
@@ -162,6 +232,13 @@ static macko_status open_reader(const char *path, reader *r, macko_error *err)
   return MACKO_OK;
 }
 
+/* Whether only the rows' lengths tell how many entries there are: PETSc writes the largest count of 32 bits where there are more
+ * than that. */
+static int is_uncounted(const reader *r, const int64_t sizes[4])
+{
+  return r->width == 4 && sizes[3] == INT32_MAX;
+}
+
 /* The class id, which is the first of the four numbers, tells the caller nothing. */
 macko_status petsc_binary_sizes(const char *path, int64_t *nrows, int64_t *ncols, int64_t *nnz, macko_error *err)
 {
@@ -170,6 +247,7 @@ macko_status petsc_binary_sizes(const char *path, int64_t *nrows, int64_t *ncols
   macko_status s = open_reader(path, &r, err);
   if (s) return s;
   s = get_sizes(&r, sizes);
+  if (!s && !is_uncounted(&r, sizes)) s = check_behind_matrix(&r, sizes[1], sizes[3]);
   fclose(r.f);
   *nrows = sizes[1], *ncols = sizes[2], *nnz = sizes[3];
   return s;
@@ -210,11 +288,10 @@ static macko_status next_index(indices *x, int64_t *index)
   return MACKO_OK;
 }
 
-/* Checks the length of each row and gives their sum; the file is read from the first length to the last one. PETSc writes the
- * largest count of 32 bits where there are more entries than that: then only the lengths tell how many there are. */
+/* Checks the length of each row and gives their sum; the file is read from the first length to the last one. */
 static macko_status check_lengths(reader *r, const int64_t sizes[4], int64_t *sum)
 {
-  const int unknown = r->width == 4 && sizes[3] == INT32_MAX;
+  const int unknown = is_uncounted(r, sizes);
   indices lengths = {.from = r, .left = sizes[1]};
   int64_t length = 0;
   macko_status s = MACKO_OK;
@@ -250,6 +327,7 @@ static macko_status check_opened(reader *r, reader *beside)
   macko_status s = get_sizes(r, sizes);
   const long at = ftell(r->f);
   if (!s) s = check_lengths(r, sizes, &sum);
+  if (!s) s = check_behind_matrix(r, sizes[1], sum);
   if (s) return s;
   if (fseek(r->f, at, SEEK_SET) || fseek(beside->f, at + (long)(sizes[1] * r->width), SEEK_SET))
     return matrix_file_fail(r->err, MACKO_IO, r->path, "cannot be read: %s", strerror(errno));
@@ -263,6 +341,23 @@ macko_status petsc_binary_check(const char *path, macko_error *err)
   if (s) return s;
   s = open_reader(path, &beside, err);
   if (!s) s = check_opened(&r, &beside), fclose(beside.f);
+  fclose(r.f);
+  return s;
+}
+
+macko_status petsc_binary_check_vector(const char *path, macko_error *err)
+{
+  int64_t head[2] = {0};
+  reader r;
+  macko_status s = open_reader(path, &r, err);
+  if (s) return s;
+  s = get_indices(&r, head, 2);
+  fseek(r.f, 0, SEEK_END);
+  place end = {2 * r.width, ftell(r.f) - 2 * r.width};
+  if (!s && !pass(&end, head[1], 8))
+    s = matrix_file_fail(err, MACKO_PARSE, path, "cut short: %lld bytes, too few for %lld entries", (long long)(end.at + end.left),
+                         (long long)head[1]);
+  if (!s) s = check_rest(&r, end.at, head[1], 1);
   fclose(r.f);
   return s;
 }

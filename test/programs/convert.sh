@@ -2,6 +2,7 @@
 # macko-convert: every kind of file into every other and back gives the same matrix; what cannot be done is a sentence, and an old
 # file stays.
 convert=$PWD/solvers/macko-convert
+info=$PWD/solvers/macko-info
 source=$(cd "${srcdir:-.}" && pwd)
 for library in ZLIB JANSSON; do
   grep -q "^#define HAVE_$library" config.h || { echo "SKIP: a build without $library has no .macko files"; exit 77; }
@@ -170,6 +171,28 @@ refused 1 "none.mtx: cannot be opened" none.mtx old.macko
 refused 1 "a PETSc binary vector, no matrix" <(printf '\0\x12\x7b\x4e\0\0\0\1') old.macko
 printf '\0\x12\x7b\x50\0\0\0\3\0\0\0\3\0\1\0\0' >short.petsc
 refused 1 "short.petsc: cut short" short.petsc old.macko
+# A matrix of one entry, and what stands behind it: nothing, whole objects, other bytes, or the second half of a complex value.
+one='\0\x12\x7b\x50\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\0\x3f\xf0\0\0\0\0\0\0'
+for more in '' "$one" "$one$one" '\0\x12\x7b\x4e\0\0\0\0' '\0\x12\x7b\x52\0\0\0\1\0\0\0\0' '\0\x12\x7b\x53more'; do
+  printf "$one$more" >one.petsc
+  run one.petsc one.mtx
+  grep -q '^1 1 1$' one.mtx || fail "a PETSc binary matrix with '$more' behind it: $(cat one.mtx)"
+  "$info" --dry-run one.petsc >text 2>&1 || fail "macko-info --dry-run with '$more' behind it: $(cat text)"
+done
+for more in abcde "${one}a" '\0\x12\x7b\x4e\0\0\0\1' '\0\x12\x7b\x4e\xff\xff\xff\xff' '\0\x12\x7b\x10more!'; do
+  printf "$one$more" >one.petsc
+  refused 1 "on are no whole object of PETSc's" one.petsc old.macko
+  "$info" --dry-run one.petsc >text 2>&1 && fail "macko-info --dry-run with '$more' behind it: $(cat text)"
+done
+for more in '' "$one"; do
+  printf "$one\0\0\0\0\0\0\0\0$more" >complex.petsc
+  refused 1 "complex.petsc: it looks complex: there are 16 bytes for each of 1 values" complex.petsc old.macko
+  refused 1 "it looks complex" <(cat complex.petsc) old.macko
+  for dry in "" --dry-run; do
+    "$info" $dry complex.petsc >text 2>&1 && fail "macko-info $dry of a complex file: $(cat text)"
+    grep -q "it looks complex" text || fail "macko-info $dry of a complex file: $(cat text)"
+  done
+done
 head -c 5000 a.macko >cut.macko
 refused 1 "cut.macko: has 5000 bytes, where its header says" cut.macko old.macko
 (ulimit -f 1; trap '' XFSZ; for out in old.macko old.mtx old.petsc; do

@@ -116,6 +116,16 @@ open(folder + '/fewer.bin', 'wb').write(put(whole, 4 + rows - 1, 1))
 rewidth = lambda ints: b''.join(int.from_bytes(ints[i:i + width], 'big').to_bytes(12 - width, 'big') for i in range(0, len(ints), width))
 open(folder + '/other.bin', 'wb').write(rewidth(whole[:4 * width]) + whole[4 * width:])
 open(folder + '/b.other.bin', 'wb').write(rewidth(b[:2 * width]) + b[2 * width:])
+# Complex values: each with an imaginary part behind it. Then what stands behind an object, and a vector as a matrix of one column.
+complex = lambda data, at: data[:at] + b''.join(data[i:i + 8] + bytes(8) for i in range(at, len(data), 8))
+values = cols * width + 118 * width
+files = {'complex': complex(whole, values), 'b.complex': complex(b, 2 * width), 'complex.two': complex(whole, values) + complex(b, 2 * width),
+         'both': whole + b, 'garbage': whole + b'abcde', 'both.garbage': whole + b + bytes(3), 'both.cut': whole + b[:-1],
+         'b.two': b + b, 'b.garbage': b + b'abcde', 'b.complex.two': 2 * complex(b, 2 * width)}
+ints = lambda *numbers: b''.join(n.to_bytes(width, 'big') for n in numbers)
+files['b.matrix'] = ints(1211216, 40, 1, 40, *[1] * 40, *[0] * 40) + b[2 * width:]
+for name, data in files.items():
+    open(folder + '/' + name + '.bin', 'wb').write(data)
 P
 refused 1 "cut short" $solve "$dir/cut.bin"
 refused 1 "cut short" $mpi $solve "$dir/huge.bin"
@@ -134,7 +144,26 @@ refused 1 "far.bin: the entry in row 2, column 2000001, counted from 1, is outsi
 refused 1 ": the entry in row 2, column -4, counted from 1" $solve <(cat "$dir/left.bin")
 refused 1 "cut short" $solve "$T" -rhs "$dir/b.cut.bin"
 refused 1 "a right-hand side of 40 x 1 is needed, the file holds 41 x 1" $mpi $solve "$T" -rhs "$dir/b.long.bin"
-refused 1 "b.bin" $solve "$dir/b.bin"
+for on in "" "$mpi"; do
+  refused 1 "b.bin: a PETSc binary vector, no matrix" $on $solve "$dir/b.bin"
+  refused 1 "/complex.bin: it looks complex: there are 16 bytes for each of 118 values" $on $solve "$dir/complex.bin"
+  refused 1 "complex.two.bin: it looks complex" $on $solve "$dir/complex.two.bin"
+  refused 1 "garbage.bin: the 5 bytes from byte " $on $solve "$dir/garbage.bin"
+  refused 1 "b.complex.bin: it looks complex: there are 16 bytes for each of 40 values" $on $solve "$T" -rhs "$dir/b.complex.bin"
+  refused 1 "b.two.bin: another object begins at byte $((2 * width + 320))" $on $solve "$T" -rhs "$dir/b.two.bin"
+  refused 1 "b.garbage.bin: the 5 bytes from byte $((2 * width + 320)) on" $on $solve "$T" -rhs "$dir/b.garbage.bin"
+  $on $solve "$dir/both.bin" -ksp_gmres_restart 50 >"$dir/text" 2>&1 || fail "a vector behind the matrix: $on"
+  # The vector is the same, so the solutions are.
+  for b in b b.matrix; do
+    $on $solve "$T" -rhs "$dir/$b.bin" -ksp_gmres_restart 50 -solution "$dir/$b.x.mtx" >"$dir/text" 2>&1 || fail "-rhs $b.bin: $on"
+  done
+  cmp "$dir/b.x.mtx" "$dir/b.matrix.x.mtx" || fail "a right-hand side of one column is another vector: $on"
+done
+refused 1 "both.garbage.bin: the 3 bytes from byte " $solve "$dir/both.garbage.bin"
+refused 1 "both.cut.bin: the $((2 * width + 319)) bytes from byte " $solve "$dir/both.cut.bin"
+refused 1 "b.complex.two.bin: it looks complex" $solve "$T" -rhs "$dir/b.complex.two.bin"
+refused 1 ": it looks complex: there are 16 bytes" $solve <(cat "$dir/complex.bin")
+refused 1 "the file holds 40 x 40" $solve "$T" -rhs "$dir/t.bin"
 refused 1 "written by a PETSc with $((96 - 8 * width))-bit indices, and this one has $((8 * width))-bit" $mpi $solve "$dir/other.bin"
 refused 1 "b.other.bin: written by a PETSc" $solve "$T" -rhs "$dir/b.other.bin"
 
