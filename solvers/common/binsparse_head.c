@@ -10,6 +10,7 @@
 #include "common/matrix_file.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Copies the text of a key into a word. Returns 0 if the key is not there, is no text, or is too long to be a word that is
@@ -20,6 +21,36 @@ static int get_word(const json_t *object, const char *key, char word[BINSPARSE_W
   if (!text || strlen(text) >= BINSPARSE_WORD) return 0;
   strcpy(word, text);
   return 1;
+}
+
+/* Refuses what the descriptor says under a key, for the reason `why`. */
+static macko_status refuse(const char *path, const json_t *b, const char *key, const char *why, macko_error *err)
+{
+  char *text = json_dumps(json_object_get(b, key), JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+  matrix_file_fail(err, MACKO_PARSE, path, "the descriptor's \"%s\" is %.80s, %s", key, text ? text : "unreadable", why);
+  free(text);
+  return MACKO_PARSE;
+}
+
+/* Compares the version's first number: a file of a version that is not known may mean anything. A file may leave it out. */
+static macko_status check_version(const char *path, const json_t *b, macko_error *err)
+{
+  const json_t *version = json_object_get(b, "version");
+  const char *text = json_string_value(version);
+  if (!version) return MACKO_OK;
+  if (!text) return refuse(path, b, "version", "which is no text", err);
+  if ((*text == '0' || *text == '1') && strcspn(text, ".") == 1) return MACKO_OK;
+  return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "version %.40s of Binsparse is not read; 0 and 1 are", text);
+}
+
+/* Refuses a matrix with a value for the entries that are not stored. */
+static macko_status check_fill(const char *path, const json_t *b, macko_error *err)
+{
+  const json_t *fill = json_object_get(b, "fill");
+  if (!fill || json_is_false(fill)) return MACKO_OK;
+  if (!json_is_true(fill)) return refuse(path, b, "fill", "neither true nor false", err);
+  return matrix_file_fail(err, MACKO_UNSUPPORTED, path,
+                          "what is not stored has a value of its own (\"fill\"); in a sparse matrix it is 0");
 }
 
 /* Takes the sizes and, where it is said, the number of stored values. Rows are limited because row pointers of 64 bits, of which
@@ -33,8 +64,10 @@ static macko_status get_shape(const char *path, const json_t *b, binsparse_head 
                             json_array_size(shape));
   h->nrows = json_integer_value(rows), h->ncols = json_integer_value(cols);
   if (!json_is_integer(rows) || !json_is_integer(cols) || h->nrows < 0 || h->ncols < 0 || h->nrows >= INT64_MAX / 16)
-    return matrix_file_fail(err, MACKO_PARSE, path, "the descriptor's \"shape\" %lld x %lld is no size", h->nrows, h->ncols);
-  h->stored = json_is_integer(stored) ? (long long)json_integer_value(stored) : -1;
+    return refuse(path, b, "shape", "which is no size", err);
+  if (stored && (!json_is_integer(stored) || json_integer_value(stored) < 0))
+    return refuse(path, b, "number_of_stored_values", "which is no number of entries", err);
+  h->stored = stored ? (long long)json_integer_value(stored) : -1;
   return MACKO_OK;
 }
 
@@ -88,19 +121,14 @@ macko_status binsparse_parse(const char *path, const char *text, size_t length, 
   json_error_t where;
   json_t *all = json_loadb(text, length, 0, &where);
   const json_t *b = json_object_get(all, "binsparse");
-  char version[BINSPARSE_WORD] = "0";
   macko_status s = MACKO_OK;
   memset(head, 0, sizeof *head);
   if (!all)
     s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" is no JSON: line %d: %.150s", where.line, where.text);
   else if (!json_is_object(b))
     s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" has no object \"binsparse\"");
-  /* Versions are compared by their first digit: a file of a version that is not known may mean anything. */
-  else if (get_word(b, "version", version) && strncmp(version, "0", 1) && strncmp(version, "1", 1))
-    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "version %s of Binsparse is newer than what is read: 0 and 1", version);
-  else if (json_is_true(json_object_get(b, "fill")))
-    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path,
-                         "what is not stored has a value of its own (\"fill\"); in a sparse matrix it is 0");
+  if (!s) s = check_version(path, b, err);
+  if (!s) s = check_fill(path, b, err);
   if (!s) s = get_format(path, b, head, err);
   if (!s) s = get_structure(path, b, head, err);
   if (!s) s = get_shape(path, b, head, err);

@@ -202,6 +202,10 @@ static macko_status convert_values(const bsp_file *f, hid_t array, int64_t there
   if ((class != H5T_FLOAT && class != H5T_INTEGER) || size > 8)
     return matrix_file_fail(f->err, MACKO_UNSUPPORTED, f->path, "values of type %s are not read; real ones of at most 64 bits are",
                             f->head.value_type);
+  /* int8 to int64, uint8 to uint64 and bint8 are the integers of Binsparse. */
+  if (class == H5T_FLOAT && strstr(f->head.value_type, "int"))
+    return matrix_file_fail(f->err, MACKO_PARSE, f->path, "the descriptor's type of \"values\" is %s, and floating-point numbers "
+                            "are stored", f->head.value_type);
   *type = class == H5T_FLOAT && size <= 4 ? MACKO_F32 : MACKO_F64;
   if (class == H5T_FLOAT)
     return read_array(f, "values", array, *type == MACKO_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, there, values);
@@ -293,6 +297,21 @@ static void put_value(entry_list *to, int64_t at, const entry_list *from, int64_
   else ((float *)to->values)[at] = negate ? -((float *)from->values)[p] : ((float *)from->values)[p];
 }
 
+/* Refuses entry p where the triangle that is stored cannot have it: a skew-symmetric matrix has zeros only on
+ * its diagonal. */
+static macko_status check_entry(const bsp_file *f, const entry_list *e, int64_t p, int lower, int skew)
+{
+  const int64_t i = e->rows[p], j = e->cols[p];
+  if (lower ? j > i : j < i)
+    return matrix_file_fail(f->err, MACKO_PARSE, f->path, "entry %lld, in row %lld and column %lld, is not in the triangle "
+                            "that structure %s stores", (long long)p, (long long)i, (long long)j, f->head.structure);
+  if (skew && i == j && value_at(e->type, e->values, p) != 0)
+    return matrix_file_fail(f->err, MACKO_PARSE, f->path,
+                            "entry %lld, %g in row %lld, is on the diagonal of a skew-symmetric matrix", (long long)p,
+                            value_at(e->type, e->values, p), (long long)i);
+  return MACKO_OK;
+}
+
 /* Adds the other triangle beside the one that is stored; the file may store no more than that. *e gets new arrays, after an error
  * too. */
 static macko_status mirror(const bsp_file *f, entry_list *e)
@@ -307,9 +326,7 @@ static macko_status mirror(const bsp_file *f, entry_list *e)
   int64_t n = 0;
   for (int64_t p = 0; !s && p < e->count; p++) {
     const int64_t i = e->rows[p], j = e->cols[p];
-    if (lower ? j > i : j < i)
-      s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "entry %lld, in row %lld and column %lld, is not in the triangle "
-                           "that structure %s stores", (long long)p, (long long)i, (long long)j, structure);
+    s = check_entry(f, e, p, lower, skew);
     both.rows[n] = i, both.cols[n] = j, put_value(&both, n++, e, p, 0);
     if (i != j) both.rows[n] = j, both.cols[n] = i, put_value(&both, n++, e, p, skew);
   }

@@ -116,9 +116,12 @@ triangle = {"indices_0": [0, 1, 1, 2, 2], "indices_1": [0, 0, 1, 1, 2], "values"
 square = {"format": "COO", "shape": [3, 3], "number_of_stored_values": 5}
 write("lower", triangle, structure="symmetric_lower", **square)
 write("upper", {**triangle, "indices_0": triangle["indices_1"], "indices_1": triangle["indices_0"]}, structure="symmetric_upper", **square)
-write("skew", triangle, structure="skew_symmetric_lower", **square)
+beside = {**triangle, "values": [0., 6., 0., 7., 0.]}  # a skew-symmetric matrix has nothing on its diagonal
+write("skew", beside, structure="skew_symmetric_lower", **square)
 
 # What is refused.
+write("skew_diagonal", {**beside, "values": [0., 6., -2.5, 7., 0.]}, structure="skew_symmetric_lower", **square)
+write("skew_diagonal32", {**beside, "values": numpy.array([0, 6, 0, 7, 3], "f4")}, structure="skew_symmetric_lower", **square)
 write("wrong_triangle", triangle, structure="symmetric_upper", **square)
 write("hermitian", triangle, structure="hermitian_lower", **square)
 write("oblong", csr, format="CSR", structure="symmetric_lower")
@@ -126,7 +129,19 @@ write("dcsr", csr, format="DCSR")
 write("levels", csr, format={"level": "dense", "rank": 1})
 write("no_format", csr)
 write("version", csr, format="CSR", version="2.0")
+write("version10", csr, format="CSR", version="10")
+write("version1", csr, format="CSR", version="1")
+write("version_number", csr, format="CSR", version=0.1)
+write("version_long", csr, format="CSR", version="1" * 200)
+write("no_fill", csr, format="CSR", fill=False)
 write("fill", csr, format="CSR", fill=True)
+write("fill5", csr, format="CSR", fill=5.0)
+write("fill_text", csr, format="CSR", fill="yes")
+write("stored_below", csr, format="CSR", number_of_stored_values=-7)
+write("stored_text", csr, format="CSR", number_of_stored_values="209")
+write("real_shape", csr, format="CSR", shape=[float(rows), float(cols)])
+for kind in "int8", "uint64", "bint8", "iso[int32]":
+    write("declared_" + kind, {**csr, "values": v[:1] if "iso" in kind else v}, format="CSR", data_types={"values": kind})
 write("vector", csr, format="CSR", shape=[rows])
 write("negative", csr, format="CSR", shape=[rows, -1])
 write("no_types", csr, format="CSR", data_types=None)
@@ -153,7 +168,7 @@ with h5py.File("nothing.bsp.h5", "w") as f:
 with h5py.File("number.bsp.h5", "w") as f:
     f.attrs["binsparse"] = 3
 PY
-for name in csr fixed small csc cooc coor coo chunks; do
+for name in csr fixed small csc cooc coor coo chunks version1 no_fill; do
   run $name.bsp.h5 b.mtx
   cmp a.mtx b.mtx || fail "$name is another matrix"
 done
@@ -172,22 +187,36 @@ $python -c 'import h5py; a, b = h5py.File("float32.bsp.h5"), h5py.File("f.bsp.h5
 run empty.bsp.h5 b.mtx
 grep -q '^3 5 0$' b.mtx || fail "empty: $(cat b.mtx)"
 for name in lower upper skew; do
-  sign=; [ $name != skew ] || sign=-
+  sign= on=5; [ $name != skew ] || sign=- on=0
   run $name.bsp.h5 b.mtx
-  [ "$(grep -v % b.mtx | tail -n +2 | sort | tr '\n' ',')" = "1 1 5,1 2 ${sign}6,2 1 6,2 2 5,2 3 ${sign}7,3 2 7,3 3 5," ] || fail "$name: $(cat b.mtx)"
+  [ "$(grep -v % b.mtx | tail -n +2 | sort | tr '\n' ',')" = "1 1 $on,1 2 ${sign}6,2 1 6,2 2 $on,2 3 ${sign}7,3 2 7,3 3 $on," ] || fail "$name: $(cat b.mtx)"
 done
 "$info" --dry-run lower.bsp.h5 | grep -q 'entries stored, of one triangle' || fail "one triangle"
 
 refused 'entry 1, in row 1 and column 0, is not in the triangle' wrong_triangle.bsp.h5 b.mtx
+refused 'entry 2, -2.5 in row 1, is on the diagonal of a skew-symmetric matrix' skew_diagonal.bsp.h5 b.mtx
+refused 'entry 4, 3 in row 2, is on the diagonal of a skew-symmetric matrix' skew_diagonal32.bsp.h5 b.mtx
 refused 'structure "hermitian_lower" is none of' hermitian.bsp.h5 b.mtx
 refused 'structure symmetric_lower of a matrix of 45 x 50' oblong.bsp.h5 b.mtx
 refused 'format DCSR is not read' dcsr.bsp.h5 b.mtx
 refused 'level by level' levels.bsp.h5 b.mtx
 refused 'names no "format"' no_format.bsp.h5 b.mtx
-refused 'version 2.0 of Binsparse is newer' version.bsp.h5 b.mtx
+refused 'version 2.0 of Binsparse is not read; 0 and 1 are' version.bsp.h5 b.mtx
+refused 'version 10 of Binsparse is not read' version10.bsp.h5 b.mtx
+refused 'version 1111111111' version_long.bsp.h5 b.mtx
+refused '"version" is 0.1, which is no text' version_number.bsp.h5 b.mtx
+refused '"fill" is 5.0, neither true nor false' fill5.bsp.h5 b.mtx
+refused '"fill" is "yes", neither true nor false' fill_text.bsp.h5 b.mtx
+refused '"number_of_stored_values" is -7, which is no number of entries' stored_below.bsp.h5 b.mtx
+refused '"number_of_stored_values" is "209", which is no number of entries' stored_text.bsp.h5 b.mtx
+refused '"shape" is [45.0, 50.0], which is no size' real_shape.bsp.h5 b.mtx
+for kind in int8 uint64 bint8 "iso[int32]"; do
+  number=${kind#iso[} number=${number%]}
+  refused "type of \"values\" is $number, and floating-point" "declared_$kind.bsp.h5" b.mtx
+done
 refused '"fill"' fill.bsp.h5 b.mtx
 refused '"shape" has 1 numbers' vector.bsp.h5 b.mtx
-refused '45 x -1 is no size' negative.bsp.h5 b.mtx
+refused '"shape" is [45, -1], which is no size' negative.bsp.h5 b.mtx
 refused 'names no type of "values"' no_types.bsp.h5 b.mtx
 refused 'is no JSON: line 1' no_json.bsp.h5 b.mtx
 refused 'has no object "binsparse"' other_json.bsp.h5 b.mtx
