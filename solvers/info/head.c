@@ -46,11 +46,12 @@ static int read_line(gzFile f, char *line)
   return 1;
 }
 
-/* Whether the bytes of CSR can be counted: up to 8 a row, and 16 for each of twice the entries. */
+/* Whether the bytes of CSR can be counted: up to 8 a row, and 16 for each of twice the entries. Columns take none, and their number
+ * only has to be that of the file: what is beyond 64 bits is read as the largest number. */
 static int is_countable(const file_head *h)
 {
   const int64_t most = INT64_MAX / 64;
-  return h->nrows <= most && h->ncols <= most && h->stored <= most;
+  return h->nrows <= most && h->ncols < INT64_MAX && h->stored <= most;
 }
 
 /* Refuses sizes in the words of the file, because a number beyond 64 bits is not what was read of it. Changes `line`. */
@@ -94,6 +95,17 @@ static macko_status read_matrix_market(const char *path, gzFile f, char *line, f
   return is_countable(h) ? MACKO_OK : refuse_sizes(path, line, err);
 }
 
+/* Refuses a type that exists and that macko_read does not take. */
+static macko_status check_type(const char *path, const char type[3], macko_error *err)
+{
+  const char values = (char)toupper((unsigned char)type[0]), shape = (char)toupper((unsigned char)type[1]);
+  const char *why = values == 'C' || shape == 'H'                 ? "has complex values; macko stores real matrices"
+                    : toupper((unsigned char)type[2]) == 'E' ? "is a sum of element matrices; assemble it first"
+                    : values == 'Q'                               ? "keeps its values in another file, which is not read"
+                                                                  : NULL;
+  return why ? matrix_file_fail(err, MACKO_UNSUPPORTED, path, "type '%.3s' %s", type, why) : MACKO_OK;
+}
+
 /* Reads type, rows, columns and entries from the third line; `line` holds the first one. Neither of the first two says what the
  * file is, so that the third has to: a file of any other kind is refused here. */
 static macko_status read_harwell_boeing(const char *path, gzFile f, char *line, file_head *h, macko_error *err)
@@ -104,13 +116,17 @@ static macko_status read_harwell_boeing(const char *path, gzFile f, char *line, 
   for (int i = 0; i < 2; i++)
     if (!read_line(f, line)) line[0] = 0;
   if (sscanf(line, "%7s %lld %lld %lld", type, &sizes[0], &sizes[1], &sizes[2]) != 4 || strlen(type) != 3 ||
-      !strchr("RIPCQ", toupper((unsigned char)type[0])) || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
+      !strchr("RIPCQ", toupper((unsigned char)type[0])) || !strchr("USZHR", toupper((unsigned char)type[1])) ||
+      !strchr("AE", toupper((unsigned char)type[2])) || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
     return matrix_file_fail(err, MACKO_PARSE, path,
                             "the header is none of Matrix Market, Harwell-Boeing, PETSc binary, Binsparse or .macko");
   snprintf(h->kind, sizeof h->kind, "Harwell-Boeing %s", type);
   h->one_triangle = !strchr("UR", toupper((unsigned char)type[1]));
   h->nrows = sizes[0], h->ncols = sizes[1], h->stored = sizes[2];
-  return is_countable(h) ? MACKO_OK : refuse_sizes(path, line, err);
+  macko_status s = check_type(path, type, err);
+  if (!s && strchr("SZ", toupper((unsigned char)type[1])) && h->nrows != h->ncols)
+    s = matrix_file_fail(err, MACKO_PARSE, path, "a matrix of type '%.3s' is square, not %lld x %lld", type, sizes[0], sizes[1]);
+  return s || is_countable(h) ? s : refuse_sizes(path, line, err);
 }
 
 /* Refuses an archive: its first bytes are known without unpacking it, the matrix is not. */

@@ -191,6 +191,22 @@ done
 printf 'title\n 1 1 1 1\nRUA 5 5 4611686018427387905 0\n' >huge.rua
 refused 1 "'RUA 5 5 4611686018427387905 0' says more" --dry-run huge.rua
 refused 1 "leave out --dry-run" --dry-run "$source/test/data/small.tar.gz"
+# Columns take no bytes of CSR: as many are looked at as the whole report reads.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 9000000000000000000 1\n1 1 1\n' >wide.mtx
+for dry in "" --dry-run; do
+  run $dry wide.mtx
+  grep -q '2 x 9000000000000000000' text || fail "many columns, $dry: $(cat text)"
+done
+# Types that are not read.
+for type in CUA rha rsE QUA; do
+  printf 'title\n 1 1 1 1\n%s 1 1 1 0\n(1I9) (1I9) (1E20.12)\n 1\n 2\n 1\n 1.0\n' $type >type.rua
+  for dry in "" --dry-run; do refused 1 "ype '$([ $dry ] && echo $type || echo ${type^^})' " $dry type.rua; done
+done
+
+printf 'title\n 1 1 1 1\nRSA 2 3 1 0\n' >type.rua
+refused 1 "a matrix of type 'RSA' is square, not 2 x 3" --dry-run type.rua
+printf 'title\n 1 1 1 1\nRXA 2 2 1 0\n' >type.rua
+refused 1 "the header is none of" --dry-run type.rua
 
 # A picture: what gnuplot is told, and what it draws where it is there.
 mkdir bin
