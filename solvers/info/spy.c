@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 /* Pixels of the picture each way at most, and bars of the histogram at most. */
 enum { PIXELS = 240,
@@ -82,21 +84,23 @@ static void put_script(FILE *f, const char *output, int png, const report *r, co
              "plot $lengths using 1:2 with boxes linecolor rgb \"#08306b\" notitle\nunset multiplot\nset output\n");
 }
 
-/* Hands the script to gnuplot's standard input; returns 1 if it did its work. SIGPIPE is ignored meanwhile, as gnuplot may not be
- * there. */
-static int run_gnuplot(const char *output, int png, const report *r, const macko_csr *a, const grid *g)
+/* Hands the script to gnuplot's standard input; returns NULL if it did its work, or why there is no picture. SIGPIPE is ignored
+ * meanwhile, as gnuplot may not be there: the shell is asked first, which would say so in words of its own. */
+static const char *run_gnuplot(const char *output, int png, const report *r, const macko_csr *a, const grid *g)
 {
   void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-  FILE *f = popen("gnuplot", "w");
-  int bad = !f;
+  FILE *f = popen("command -v gnuplot >/dev/null || exit 127; exec gnuplot", "w");
+  int bad = 1, status = -1;
+  struct stat facts;
   if (f) {
     put_script(f, output, png, r, a, g);
     bad = ferror(f);
-    /* gnuplot's own exit status tells whether it drew: a shell that does not find it ends with one, too. */
-    bad |= pclose(f) != 0;
+    status = pclose(f);
   }
   signal(SIGPIPE, before);
-  return !bad;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) return "gnuplot is not there (Debian package: gnuplot-nox)";
+  if (bad || status) return "gnuplot fails";
+  return stat(output, &facts) || !facts.st_size ? "gnuplot ends without an error and has drawn nothing" : NULL;
 }
 
 /* gnuplot writes to a name of its own, which is renamed when it has succeeded: a failure or a signal leaves an older picture as it
@@ -111,13 +115,12 @@ macko_status spy_draw(const char *path, const report *r, const macko_csr *a, mac
   grid *g = calloc(1, sizeof *g);
   if (!g) return matrix_file_fail(err, MACKO_OUT_OF_MEMORY, path, "no memory for a picture");
   fill(a, g);
-  const int drawn = run_gnuplot(output_guard(path), png, r, a, g);
-  const int bad = drawn ? output_replace() : 0;
+  const char *why = run_gnuplot(output_guard(path), png, r, a, g);
+  const int bad = why ? 0 : output_replace();
   output_abandon();
   free(g);
   macko_status s = MACKO_OK;
-  if (!drawn)
-    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "not drawn: gnuplot is not there or fails (Debian package: gnuplot-nox)");
+  if (why) s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "not drawn: %s", why);
   else if (bad) s = matrix_file_fail(err, MACKO_IO, path, "cannot be written: %s", strerror(bad));
   return s;
 }

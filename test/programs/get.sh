@@ -26,7 +26,11 @@ url=http://127.0.0.1:$port
 grep -q "little.tar.gz" "$dir/text" && tar -tzf "$dir/out/little.tar.gz" >/dev/null || fail "nothing usable came"
 MACKO_GET_URL=$url "$get" --dir="$dir/out" Test/little | grep -q "already" || fail "fetched twice"
 "$get" --url="$url" --dir="$dir/out" Test/absent 2>"$dir/text" && fail "an absent matrix was no failure"
-grep -q "cannot fetch $url/MM/Test/absent.tar.gz" "$dir/text" || fail "the sentence is $(cat "$dir/text")"
+grep -q "cannot fetch $url/MM/Test/absent.tar.gz: curl: .*404" "$dir/text" || fail "the sentence is $(cat "$dir/text")"
+[ "$(wc -l <"$dir/text")" = 1 ] || fail "not one sentence: $(cat "$dir/text")"
+mkdir "$dir/taken" "$dir/taken/little.tar.gz"
+"$get" --url="$url" --dir="$dir/taken" Test/little >"$dir/text" 2>&1 && fail "a directory passes for the archive"
+grep -q "^macko-get: $dir/taken/little.tar.gz is there and is no file" "$dir/text" || fail "the sentence is $(cat "$dir/text")"
 "$get" --url="$url" --dir="$dir/out" Test/broken 2>"$dir/text" && fail "a damaged archive was no failure"
 grep -q "no archive with broken/broken.mtx" "$dir/text" || fail "the sentence is $(cat "$dir/text")"
 head -c 150 "$dir/site/MM/Test/little.tar.gz" >"$dir/site/MM/Test/short.tar.gz" # a whole entry's name, and half of the rest

@@ -235,6 +235,15 @@ printf '#!/bin/sh\nexit 1\n' >bin/gnuplot
 echo old >spy.svg
 PATH=$PWD/bin:$PATH refused 1 "not drawn: gnuplot" -o spy.svg square.mtx
 [ "$(cat spy.svg)" = old ] || fail "the old picture is gone"
+printf '#!/bin/sh\ncat >script\n' >bin/gnuplot
+PATH=$PWD/bin:$PATH refused 1 "not drawn: gnuplot ends without an error and has drawn nothing" -o spy.svg square.mtx
+[ "$(cat spy.svg)" = old ] || fail "the old picture is gone where nothing was drawn"
+# Without a gnuplot this is one sentence. All programs but it are needed, as the program may be a script of libtool's.
+mkdir others
+for folder in ${PATH//:/ }; do ln -s "$folder"/* others 2>/dev/null; done
+rm -f others/gnuplot
+PATH=$PWD/others refused 1 "not drawn: gnuplot is not there" -o spy.svg square.mtx
+[ "$(grep -c gnuplot text)" = 1 ] || fail "more than a sentence without gnuplot: $(cat text)"
 # A signal while gnuplot draws leaves nothing but the old picture, behind a link, too.
 cat >bin/gnuplot <<'SH'
 #!/bin/sh
