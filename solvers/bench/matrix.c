@@ -156,8 +156,9 @@ static macko_status tile(const char *spec, macko_csr *tiled, macko_error *err)
   /* In floating point: what does not fit is refused before anything is multiplied in integers. */
   const double one = 4. * (double)a.nrows + (double)nnz * (double)(4 + macko_type_bytes(a.value_type));
   /* The last row pointer is needed once, whatever the number of copies. */
-  const double copies = one > 0 ? ceil((megabytes * 1e6 - 4) / one) : 0;
-  if (copies * (double)(nnz > a.ncols ? nnz : a.ncols) >= INT32_MAX || copies * (double)a.nrows >= INT32_MAX || one <= 0)
+  const double copies = one > 0 ? ceil((megabytes * 1e6 - 4) / one) : 0; /* none of an empty matrix, which is refused */
+  if (one <= 0) s = bench_fail(err, MACKO_INVALID_ARGUMENT, "%.200s: %.200s has no rows that could be copied", spec, name);
+  else if (copies * (double)(nnz > a.ncols ? nnz : a.ncols) >= INT32_MAX || copies * (double)a.nrows >= INT32_MAX)
     s = bench_fail(err, MACKO_LIMIT, "%.200s: %.0f copies of %.200s do not fit into 32-bit indices", spec, copies, name);
   if (!s) s = repeat(&a, copies > 1 ? (int64_t)copies : 1, tiled, err);
   macko_free_csr(&a);

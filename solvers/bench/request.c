@@ -113,6 +113,30 @@ static macko_status parse_option(const char *spec, char *word, const generate_ki
   return MACKO_OK;
 }
 
+/* Says what an option settles, as a bit of its own, or 0 where saying it twice changes nothing. */
+static unsigned settles(const char *word)
+{
+  static const char *const types[] = {"f64", "f32", "f16", "bf16"}, *const masks[] = {"arrow", "upper"};
+  if (position(word, types, 4) < 4) return 1;
+  if (position(word, masks, 2) < 2) return 2;
+  if (position(word, points_order_names, POINTS_ORDERS) < POINTS_ORDERS) return 4;
+  if (!strncmp(word, "drop", 4)) return 8;
+  return *word && strspn(word, "0123456789") == strlen(word) ? 16 : 0;
+}
+
+/* Takes all options. Of two that settle the same the latter would win unseen, so the second one is refused. */
+static macko_status parse_options(const char *spec, char **save, const generate_kind *k, generate_request *r, macko_error *err)
+{
+  unsigned settled = 0;
+  macko_status s = MACKO_OK;
+  for (char *word; !s && (word = strtok_r(NULL, ":", save)); settled |= settles(word)) {
+    s = parse_option(spec, word, k, r, err);
+    if (!s && settled & settles(word))
+      s = bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s says again what an option before it has said", spec, word);
+  }
+  return s;
+}
+
 /* Takes SIZE, which is NULL where spec ends before it, and checks that the kind can have it. */
 static macko_status parse_size(const char *spec, const char *word, const generate_kind *k, generate_request *r, macko_error *err)
 {
@@ -161,7 +185,7 @@ macko_status generate_parse(const char *spec, generate_request *r, const generat
                  .unknowns = k->unknowns ? k->unknowns : 1};
   snprintf(r->kind, sizeof r->kind, "%s", word);
   macko_status s = parse_size(spec, strtok_r(NULL, ":", &save), k, r, err);
-  while (!s && (word = strtok_r(NULL, ":", &save))) s = parse_option(spec, word, k, r, err);
+  if (!s) s = parse_options(spec, &save, k, r, err);
   if (!s && pattern && !r->option)
     s = bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: pattern needs a number N behind its size, as in pattern:1000x20:4", spec);
   /* An arrow of two unknowns keeps all four couplings, and an upper triangle of one keeps the one. */

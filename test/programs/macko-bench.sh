@@ -279,10 +279,15 @@ for words in "pattern:64x64: pattern needs a number" "5-point:20abc: '20abc' is 
   "erdos:20x3x4: '20x3x4' is no size" "pattern:64x64:f32: pattern needs a number" \
   "pattern:64x64:4611686018427387905: the N of pattern is too large" "pruned:64x64:101: pruned drops at most 100 percent" \
   "banded:64x1152921504606846976: rows of banded have less than 2^31 - 1 entries" \
+  "5-point:10:f32:f64: f64 says again what an option before it has said" "tetra:5:morton:rcm: rcm says again" \
+  "5-point:10:2:3: 3 says again" "27-point:4:3:arrow:upper: upper says again" "5-point:10:2:drop5:drop6: drop6 says again" \
   "rmat:99999999999: the size of rmat is at most 25" "pruned:64x99999999999999999999:50: too big for 32-bit indices"; do
   expect 1 $bench --device cpu --repeat 1 --encodings csr "${words%%: *}"
   grep -qF "macko-bench: $words" "$dir/text" || fail "not said: $words"
 done
+printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >"$dir/none.mtx"
+expect 1 $bench --device cpu --repeat 1 --encodings csr "tile:$dir/none.mtx:1"
+grep -qF "macko-bench: tile:$dir/none.mtx:1: $dir/none.mtx has no rows that could be copied" "$dir/text" || fail "copies of nothing"
 expect 2 $bench --from "$dir/absent.tsv"
 grep -q "absent.tsv" "$dir/text" || fail "which file"
 expect 2 $bench --from "$dir"
