@@ -109,6 +109,18 @@ static int64_t gzip_fails(macko_input *in, const char *why)
   return -1;
 }
 
+/* Ends a gzip file behind its last member: zeros may follow, which fill blocks of a tape as gzip allows. Other bytes would be lost
+ * unseen, as a second file would that was joined to the first and damaged. Gives 0, or -1 after a failure. */
+static int64_t end_gzip(macko_input *in, macko_source *below)
+{
+  while (macko_peek(in, below, 1)) {
+    for (size_t i = below->begin; i < below->end; i++)
+      if (below->ahead[i]) return gzip_fails(in, "what follows its last member is neither another one nor zeros");
+    below->begin = below->end;
+  }
+  return in->status ? -1 : 0;
+}
+
 /* This is `pull` of gzip: it unpacks until there is at least one byte or the end. zlib reads from the buffer of the source below,
  * and what it leaves there is the start of the next member. */
 static int64_t pull_gzip(macko_input *in, macko_source *source, void *to, size_t room)
@@ -118,8 +130,7 @@ static int64_t pull_gzip(macko_input *in, macko_source *source, void *to, size_t
   state->z.next_out = to, state->z.avail_out = (uInt)room;
   while (state->z.avail_out == room) {
     if (!state->in_member) {
-      /* What follows the last member and is none itself is padding, as it is for gzip. */
-      if (!starts_gzip(in, below)) return in->status ? -1 : 0;
+      if (!starts_gzip(in, below)) return in->status ? -1 : end_gzip(in, below);
       inflateReset(&state->z);
       state->in_member = 1;
     }

@@ -107,6 +107,7 @@ case("gzip-cut.mtx.gz", whole[: len(whole) // 2], "PARSE", "any", "ends too earl
 case("gzip-cut-checksum.mtx.gz", pack(good)[:-5], "PARSE", "any", "ends too early")
 case("gzip-wrong-checksum.mtx.gz", pack(good)[:-8] + b"\0\0\0\0" + pack(good)[-4:], "PARSE", "any", "incorrect data check")
 case("gzip-flipped.mtx.gz", whole[:2000] + bytes(64) + whole[2064:], "PARSE", "any", "damaged gzip")
+case("gzip-garbage.mtx.gz", pack(good) + bytes(3) + b"garbage", "PARSE", "any", "neither another one nor zeros")
 case("gzip-wrong-method.mtx.gz", b"\x1f\x8b\x07" + whole[3:], "PARSE", 0, "unknown compression method")
 case("gzip-not.mtx.gz", "this is not gzip\n", "PARSE", 1, "'this is not gzip'")
 case("gzip-bad-entry.mtx.gz", pack(B + "2 2 1\n5 1 1\n"), "PARSE", 3, "row 5 is outside")

@@ -168,6 +168,12 @@ grep -q "^-c.macko: .*format csr" text || fail "an option cut short: $(cat text)
 for kind in mtx macko; do refused 2 "$kind is not written to standard output" a.mtx - --to $kind; done
 [ ! -e - ] || fail "a file named - is there"
 refused 1 "none.mtx: cannot be opened" none.mtx old.macko
+# Behind what gzip has packed only more of it and zeros may stand.
+{ gzip -c a.mtx; head -c 100000 /dev/zero; } >padded.mtx.gz
+run padded.mtx.gz padded.mtx
+cmp padded.mtx a.mtx || fail "zeros behind gzip data"
+{ gzip -c a.mtx; head -c 100000 /dev/zero; echo more; } >garbage.mtx.gz
+refused 1 "what follows its last member is neither another one nor zeros" garbage.mtx.gz old.macko
 refused 1 "a PETSc binary vector, no matrix" <(printf '\0\x12\x7b\x4e\0\0\0\1') old.macko
 printf '\0\x12\x7b\x50\0\0\0\3\0\0\0\3\0\1\0\0' >short.petsc
 refused 1 "short.petsc: cut short" short.petsc old.macko
