@@ -336,8 +336,8 @@ typedef struct {
  * are read. Memory grows with what is in the file, not with what it declares: rows beyond 2^22 need an entry for every 1024.
  * Errors: IO (with the system's reason), PARSE (file, line and what is wrong; also a value beyond the range of double, and a
  * symmetric file with entries on both sides of the diagonal), UNSUPPORTED (complex values or element matrices; an integer without
- * an exact double or of more than 63 bits; a file type this build lacks the library for), LIMIT (too many rows), CORRUPT (a file of macko_save),
- * OUT_OF_MEMORY. */
+ * an exact double or of more than 63 bits; a file type this build lacks the library for), LIMIT (too many rows), CORRUPT (a file of
+ * macko_save), OUT_OF_MEMORY. */
 macko_status macko_read(const char *path, const macko_progress *progress, macko_csr *csr, macko_file_info *info,
                         macko_error *err);
 

@@ -5,8 +5,8 @@
 
 #include <fenv.h>
 
-/* Ends all traps of the calling thread until macko_restore_traps with the same *kept, which also takes back the exceptions that came
- * in between. */
+/* Ends all traps of the calling thread until macko_restore_traps with the same *kept, which also takes back the exceptions that
+ * came in between. */
 static inline void macko_hold_traps(fenv_t *kept)
 {
   feholdexcept(kept);
