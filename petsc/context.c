@@ -26,6 +26,7 @@ static PetscErrorCode Free(void *argument)
   MackoDeviceFree(m);
   macko_destroy(&m->compressed);
   PetscCall(PetscFree(m->whole_prefix));
+  PetscCall(PetscFree(m->read_prefix));
   PetscCall(PetscFree(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -56,7 +56,7 @@ typedef struct {
   PetscBool     csr_gone; /* given back, and not copied again by MackoCusparseRetrieve */
   PetscBool     options_read;
   PetscBool     is_block; /* of a parallel matrix, whose prefix is whole_prefix, which may be NULL */
-  char         *whole_prefix;
+  char         *whole_prefix, *read_prefix; /* read_prefix: under which the backend and the like were read last */
 
   /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from: owner is this
      matrix's address and data that of its arrays, because MatHeaderMerge gives a matrix another's arrays, or its struct to

@@ -208,6 +208,20 @@ PetscErrorCode MackoRefuseWithoutGpu(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What was read under another prefix does not count: a program may give a matrix its prefix after its type. */
+static PetscErrorCode ForgetOtherPrefix(Mat A, Mat_Macko *m)
+{
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(MackoPrefix(A), m->read_prefix, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  m->backend = MACKO_BACKEND_AUTO, m->halo_path = MACKO_HALO_AUTO, m->keep_csr = MACKO_KEEP_AUTO, m->after = MACKO_AFTER_AUTO;
+  PetscCall(PetscFree(m->read_prefix));
+  PetscCall(PetscStrallocpy(MackoPrefix(A), &m->read_prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* These options are read before all others, when a matrix becomes ours: where products run decides on what type ours stands. */
 PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
 {
@@ -218,6 +232,7 @@ PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
   PetscFunctionBegin;
   PetscCall(MackoReadRanksPerNode(PetscObjectComm((PetscObject)A), &each)); /* for the refusal alone: exchanges ask again */
   PetscCall(MackoGet(A, &m));
+  PetscCall(ForgetOtherPrefix(A, m));
   backend = (int)m->backend, path = (int)m->halo_path, keep = (int)m->keep_csr;
   PetscCall(ReadChoice(A, items, "-mat_macko_backend",
                        "Where products run: auto (where the vectors are); cpu; cuda (copies vectors)", backends,
@@ -267,8 +282,7 @@ PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *s
 }
 
 /* Options are read once, by the first product at the latest, since a program need not call MatSetFromOptions; within that
-   function they are read again. The backend may change with them, and with it where vectors live. What was read when the matrix
-   became ours does not count any more: its prefix may have come since. */
+   function they are read again. The backend may change with them, and with it where vectors live. */
 PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
 {
   Mat_Macko    *m;
@@ -277,8 +291,6 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
   if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!m->options_read)
-    m->backend = MACKO_BACKEND_AUTO, m->halo_path = MACKO_HALO_AUTO, m->keep_csr = MACKO_KEEP_AUTO, m->after = MACKO_AFTER_AUTO;
   options = m->options;
   PetscCall(MackoReadEncoding(A, items, &options));
   MackoSetOptions(m, &options);
