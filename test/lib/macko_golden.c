@@ -36,6 +36,7 @@ static const golden cases[] = {
     PAPER("lengths", 2, MACKO_F64), PAPER("lengths", 4, MACKO_F64), PAPER("lengths", 8, MACKO_F64),
     PAPER("lengths", 8, MACKO_F32), PAPER("lengths", 4, MACKO_F16), PAPER("lengths", 2, MACKO_BF16),
     PAPER("values", 4, MACKO_F64), ROW("slices", RAW, 0), SLICE("band", DICT, MACKO_F64), SLICE("band", RAW, MACKO_F32),
+    SLICE("grid", RAW, MACKO_F64), SLICE("grid", RAW, MACKO_BF16), SLICE("grid", NARROW, MACKO_F64), SLICE("grid", DICT, MACKO_F64),
     SLICE("stencil", RAW, MACKO_F64), SLICE("stencil", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_BF16),
     SLICE("slices", PAIRS, MACKO_F64), SLICE("slices", PAIRS, MACKO_F32), SLICE("slices", PAIRS, MACKO_BF16),
     SLICE("lengths", PAIRS, MACKO_F64), ROW("wide", RAW, 0), SLICE("wide", RAW, MACKO_F64), SLICE("wide", PAIRS, MACKO_F64),

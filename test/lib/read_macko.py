@@ -77,6 +77,9 @@ class Matrix:
             if header[2] >> 7 & 1:
                 yield from self.read_stencil(row, header, lane, blocks)
                 continue
+            if header[2] & 7 == 6:
+                yield from self.read_masked(row, header, lane, blocks)
+                continue
             yield from ((row, column, self.value(slot)) for column, slot in self.read_lane(header, lane, blocks))
 
     def read_stencil(self, row, header, lane, blocks):
@@ -84,6 +87,14 @@ class Matrix:
             distance, lanes, low, high = blocks[at:at + 4]
             if lanes >> lane & 1:
                 yield row, number("i32", header[3]) + lane + number("i32", distance), number(self.type, low | high << 32)
+
+    def read_masked(self, row, header, lane, blocks):
+        n = max(1, 4 // SIZES[self.stored])
+        for k in range(header[2] >> 8):
+            distance, lanes = blocks[header[1] + 2 * k:header[1] + 2 * k + 2]
+            if lanes >> lane & 1:
+                slot = header[0] * 128 // SIZES[self.stored] + (32 * (k // n) + lane) * n + k % n
+                yield row, number("i32", header[3]) + lane + distance, self.value(slot)
 
     def read_lane(self, header, lane, blocks):
         values, at, info, base = header

@@ -77,3 +77,6 @@ write("nothing", 0, 30, [])
 # Zeros of both signs, infinities and nan: paper's padding needs a pattern of its own.
 write("special", 6, 3000, [(i, 1 + 900 * k, v) for i in range(6) for k, v in
                            enumerate([["-0", "inf", "1"], ["0", "-inf"], ["nan", "-0"], [], [repr(2.0**-133)], ["1", "0"]][i])])
+# A grid of 9 x 9 points, of which rows at the boundary lack neighbours and one row has its diagonal alone: masked slices.
+write("grid", 81, 81, [(i, j, (draw(60) + 1) / 4) for i in range(81) for j in (i - 9, i - 1, i, i + 1, i + 9)
+                       if 0 <= j < 81 and abs(i % 9 - j % 9) <= 1 and (i != 40 or i == j)])
