@@ -88,6 +88,8 @@ typedef struct {
   double half_codes;   /* more for a 16-bit code */
   double halves;       /* more for a 16-bit float */
   double integers;     /* more for an 8-bit integer */
+  double widened;      /* more, in slices and layout row on a CPU, for an f64 value stored as f32: what that spares is bytes, and
+                        * those of the core's own caches take no time */
   double dtans_equal;  /* slot of format dtans, in each lane of a warp's steps, where no table is looked up */
   double dtans_one;    /* the same where a table is looked up by slot, of one stream */
   double dtans_two;    /* the same of two streams */

@@ -54,8 +54,9 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   int64_t table = codec->table * entry_bytes(codec->values, f->csr->value_type);
   const macko_cost *cost = macko_cost_of(options);
   const double share = f->csr->value_type == MACKO_F64 ? cost->step_bytes : cost->step_bytes_single;
+  const double widened = codec->stored_type == MACKO_F32 && f->csr->value_type == MACKO_F64 ? cost->widened : 0;
   plan->bytes += sign * (slots * size + table);
-  plan->work += sign * (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table);
+  plan->work += sign * (double)slots * (macko_codec_cost(cost, codec->stored_type, codec->table) + widened);
   if (options->target == MACKO_TARGET_GPU && size == 1) plan->waits *= sign > 0 ? share : 1 / share;
   macko_set_time(options, f, plan);
 }
