@@ -54,7 +54,7 @@ static const macko_cost amd_19h_cost = {
  * matrices show; `worth` was chosen with all of them. On one of the fifth generation (2.1 GHz) were fitted `csr_row`, to short
  * rows; 8-bit codes to real and generated matrices; `eccsr_masked_run` to 18 matrices of two to five unknowns that do not all
  * couple, and `eccsr_mixed_drag` to 14 structured grids, four of them f32, `eccsr_run` so that mixed_nodes and raefsky1 stay
- * what they were; on one of the sixth, `widened` to small real matrices. What no such matrix has is the AMD's, times 1.3. */
+ * what they were; on the former later `widened`, to small real matrices. What no such matrix has is the AMD's, times 1.3. */
 #define INTEL_COSTS \
   .byte = 0.055, .cached_byte = 0.037, .product = 230, .line = 2.6, .gone = 1.9, .last_gone = 1, .csr_entry = 0.28, \
   .csr_row = 1.2, .csr_long_entry = 0.26, .csr_long_row = 1.3, .csr_miss = 7.5, .csr_long_miss = 7.2, .csr_group_miss = 10, \
