@@ -55,15 +55,16 @@ static const macko_cost amd_19h_cost = {
  * rows; 8-bit codes to real and generated matrices; `eccsr_masked_run` to 18 matrices of two to five unknowns that do not all
  * couple, and `eccsr_mixed_drag` to 14 structured grids, four of them f32, `eccsr_run` so that mixed_nodes and raefsky1 stay
  * what they were; on the former later `widened`, to small real matrices. What no such matrix has is the AMD's, times 1.3. */
+#define INTEL_CSR_COSTS \
+  .byte = 0.055, .cached_byte = 0.037, .line = 2.6, .gone = 1.9, .last_gone = 1, .csr_entry = 0.28, .csr_row = 1.2, \
+  .csr_long_entry = 0.26, .csr_long_row = 1.3, .csr_miss = 7.5, .csr_long_miss = 7.2, .csr_group_miss = 10, .csr_learnt = 3500, \
+  .csr_shared = 0.65, .csr_single = 0.7, .csr_half = 1.6, .csr_saved = 0.75
 #define INTEL_COSTS \
-  .byte = 0.055, .cached_byte = 0.037, .product = 230, .line = 2.6, .gone = 1.9, .last_gone = 1, .csr_entry = 0.28, \
-  .csr_row = 1.2, .csr_long_entry = 0.26, .csr_long_row = 1.3, .csr_miss = 7.5, .csr_long_miss = 7.2, .csr_group_miss = 10, \
-  .csr_learnt = 3500, .csr_shared = 0.65, .csr_single = 0.7, .csr_half = 1.6, .csr_saved = 0.75, .stencil = 0.14, \
-  .uniform = 0.123, .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, .eccsr_drag = 0.06, .eccsr_mixed_drag = 0.06, \
-  .eccsr_masked_drag = 0.126, .row_wide = 1, .row_single = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, \
-  .far_row = 1.5, .byte_codes = 0.9, .half_codes = 1.3, .halves = 0.2, .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13, \
-  .eccsr_entry = 0.078, .eccsr_run = 1.45, .eccsr_wide_entry = 0.148, .eccsr_wide_run = 0.36, .eccsr_masked_run = 0.42, \
-  .eccsr_block = 2.2, .eccsr_masked = 0.12, .eccsr_empty = 0.16, .eccsr_idle = 0.25, .eccsr_slot = 1.3, \
+  INTEL_CSR_COSTS, .product = 230, .stencil = 0.14, .uniform = 0.123, .paired = 1.6, .run_paired = 1.6, .wide_paired = 1.6, \
+  .eccsr_drag = 0.06, .eccsr_mixed_drag = 0.06, .eccsr_masked_drag = 0.126, .row_wide = 1, .row_single = 1, .row_narrow = 1, \
+  .row_row = 10.4, .paper_entry = 3.1, .far_row = 1.5, .byte_codes = 0.9, .half_codes = 1.3, .halves = 0.2, .dtans_equal = 8, \
+  .dtans_one = 9, .dtans_two = 13, .eccsr_entry = 0.078, .eccsr_run = 1.45, .eccsr_wide_entry = 0.148, .eccsr_wide_run = 0.36, \
+  .eccsr_masked_run = 0.42, .eccsr_block = 2.2, .eccsr_masked = 0.12, .eccsr_empty = 0.16, .eccsr_idle = 0.25, .eccsr_slot = 1.3, \
   .widened = 0.03, .slide_slot = 1.3, .worth = 0.98
 
 /* Where gathers are fast: what slices cost was fitted at once to 164 matrices on a Xeon of the fifth generation, each beside csr of
@@ -79,21 +80,27 @@ static const macko_cost earlier_intel_cost = {
   .slice = 29, .ordered_row = 1.15, .few_codes = 0.12, .integers = 0.265, .eccsr_single = 0.7, .eccsr_wide_single = 0.77};
 
 /* The costs of one core without AVX-512, whose vectors have four doubles or fewer: the AMD's, whose kernels for AVX2 were timed
- * with matrices that stay in its second-level cache. There csr, which gathers as fast, is ahead of most that does not repeat. */
+ * with matrices that stay in its second-level cache. */
+#define NARROW_COSTS \
+  .paired = 1.5, .run_paired = 1.5, .wide_paired = 1.5, .row_wide = 1.2, .row_single = 1.2, .row_narrow = 1.2, .row_row = 8, \
+  .paper_entry = 2.4, .half_codes = 1, .halves = 0.15, .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10, .eccsr_drag = 0.4, \
+  .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .eccsr_entry = 0.25, .eccsr_run = 0.9, .eccsr_masked_run = 0.9, \
+  .eccsr_block = 2.5, .eccsr_masked = 0.8, .eccsr_rare = 0.29, .eccsr_single = 1, .eccsr_slot = 1, .slide_slot = 1
+
+/* An AMD, where csr, which gathers as fast, is ahead of most that does not repeat. */
 static const macko_cost narrow_cost = {
-  .byte = 0.023, .cached_byte = 0.016, .product = 260, .line = 0.6, .gone = 1, .last_gone = 1, .csr_entry = 0.215, .csr_row = 0.95,
-  .csr_long_entry = 0.215, .csr_long_row = 0.95, .csr_miss = 10, .csr_long_miss = 5, .csr_group_miss = 7.5, .csr_shared = 0.4,
-  .csr_shared_row = 0.4,
-  .csr_single = 0.55, .csr_half = 1.2,
-  .csr_saved = 1, .stencil = 0.14, .uniform = 0.35, .run = 0.7, .listed = 0.7, .walked = 0.8, .paired = 1.5,
-  .run_paired = 1.5, .wide_paired = 1.5, .padded = 0.6, .drag = 0.4, .even_drag = 0.4, .eccsr_drag = 0.4,
-  .eccsr_mixed_drag = 0.4, .eccsr_masked_drag = 0.69, .slice = 9,
-  .row_wide = 1.2, .row_single = 1.2, .row_narrow = 1.2, .row_row = 8, .paper_entry = 2.4,
-  .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
-  .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.25, .eccsr_run = 0.9, .eccsr_wide_entry = 0.25, .eccsr_wide_run = 0.9, .eccsr_masked_run = 0.9,
-  .eccsr_block = 2.5, .eccsr_masked = 0.8, .eccsr_single = 1, .eccsr_wide_single = 1, .eccsr_rare = 0.29,
-  .eccsr_slot = 1, .slide_slot = 1, .worth = 0.9};
+  NARROW_COSTS, .byte = 0.023, .cached_byte = 0.016, .product = 260, .line = 0.6, .gone = 1, .last_gone = 1, .csr_entry = 0.215,
+  .csr_row = 0.95, .csr_long_entry = 0.215, .csr_long_row = 0.95, .csr_miss = 10, .csr_long_miss = 5, .csr_group_miss = 7.5,
+  .csr_shared = 0.4, .csr_shared_row = 0.4, .csr_single = 0.55, .csr_half = 1.2, .csr_saved = 1, .stencil = 0.14, .uniform = 0.35,
+  .run = 0.7, .listed = 0.7, .walked = 0.8, .padded = 0.6, .drag = 0.4, .even_drag = 0.4, .slice = 9, .ordered_row = 2.5,
+  .few_codes = 0.3, .byte_codes = 0.3, .eccsr_wide_entry = 0.25, .eccsr_wide_run = 0.9, .eccsr_wide_single = 1, .worth = 0.9};
+
+/* An Intel, with csr as on a Xeon: slices were fitted at once to 68 matrices, 27 of them real, on one that was kept from using
+ * AVX-512, codes to a few and runs of one width to blocks of two to six unknowns. */
+static const macko_cost narrow_intel_cost = {
+  NARROW_COSTS, INTEL_CSR_COSTS, .product = 490, .stencil = 0.19, .uniform = 0.232, .run = 0.538, .listed = 0.436, .walked = 0.505,
+  .padded = 0.315, .slot_single = 0.126, .drag = 0.45, .even_drag = 0.01, .slice = 5.6, .ordered_row = 1.16, .few_codes = 1.4,
+  .byte_codes = 1.4, .integers = 0.15, .eccsr_wide_entry = 0.17, .eccsr_wide_run = 1.1, .eccsr_wide_single = 1.2, .worth = 0.97};
 
 /* The costs of an H200 whose L2 was flushed. Those of formats csr, eccsr and layouts slice and row were fitted at once to 255
  * generated matrices of 0.2 to 88 million entries, f64, f32 and f16, with one to eight unknowns a node and couplings left out;
@@ -129,7 +136,8 @@ const macko_cost macko_h200_cost = {
 
 const macko_cost *macko_cpu_cost(int avx512, macko_processor processor)
 {
-  if (!avx512) return &narrow_cost;
+  const int intel = processor == MACKO_INTEL || processor == MACKO_EARLIER_INTEL;
+  if (!avx512) return intel ? &narrow_intel_cost : &narrow_cost;
   switch (processor) {
   case MACKO_INTEL: return &intel_cost;
   case MACKO_EARLIER_INTEL: return &earlier_intel_cost;
