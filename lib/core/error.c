@@ -35,13 +35,19 @@ macko_status macko_fail(macko_error *err, macko_status status, const char *sente
   return status;
 }
 
+/* Gives an index as it is counted from base, which may be more than a signed number holds. */
+static unsigned long long counted(int64_t index, int base)
+{
+  return (uint64_t)index + (uint64_t)base;
+}
+
 /* Puts a place before the rest of the sentence, which begins at err->place. */
 static void place(macko_error *err, int64_t row, int64_t col, int base)
 {
   char rest[sizeof err->text], column[40] = "";
   snprintf(rest, sizeof rest, "%s", err->text + err->place);
-  if (col >= 0) snprintf(column, sizeof column, ", column %lld", (long long)col + base);
-  err->place = snprintf(err->text, sizeof err->text, "row %lld%s, counted from %d: ", (long long)row + base, column, base);
+  if (col >= 0) snprintf(column, sizeof column, ", column %llu", counted(col, base));
+  err->place = snprintf(err->text, sizeof err->text, "row %llu%s, counted from %d: ", counted(row, base), column, base);
   snprintf(err->text + err->place, sizeof err->text - (size_t)err->place, "%s", rest);
   err->row = row, err->col = col;
 }

@@ -176,6 +176,8 @@ START_TEST(places_can_be_named_anew)
   macko_error_place(&err, 9, -1, 0);
   ck_assert_msg(!strncmp(err.text, "row 9, counted from 0: 1000000 is beyond ", 41), "%s", err.text);
   ck_assert(err.place == 23 && err.row == 9 && err.col == -1);
+  macko_error_place(&err, INT64_MAX, INT64_MAX, 1); /* counted from 1 they are more than an int64_t holds */
+  ck_assert_msg(!strncmp(err.text, "row 9223372036854775808, column 9223372036854775808, counted from 1: ", 69), "%s", err.text);
   a.nrows = -1;
   ck_assert(macko_encode(&a, &o, &m, &err) && !err.place);
   macko_error before = err;

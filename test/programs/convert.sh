@@ -81,6 +81,11 @@ cmp d.macko e.macko || fail "through standard input"
 mkfifo pipe
 cat a.petsc >pipe & run pipe c.mtx
 cmp c.mtx a.mtx || fail "through a pipe"
+TMPDIR=$PWD/none refused 1 "standard input: cannot be copied to $PWD/none: No such file or directory" - old.macko <d.macko
+mkdir copies
+TMPDIR=$PWD/copies run - e.macko <d.macko
+cmp d.macko e.macko || fail "through TMPDIR"
+rmdir copies || fail "the copy stayed in TMPDIR"
 run "$golden/eccsr.macko" c.mtx
 cmp c.mtx a.mtx || fail "the golden file"
 run a.mtx a.odd --to mtx
