@@ -209,7 +209,16 @@ static void refuse(macko_error *err)
   fprintf(stderr, "macko-convert: %s\n", err->text);
 }
 
-/* Options are checked together before anything is read: some of them do not go with others. */
+/* Says what is wrong with options that do not go with each other, here or anywhere; NULL where nothing is. */
+static const char *contradiction(const macko_options *options, macko_error *err)
+{
+  if (macko_options_check(options, err)) return err->text;
+  return options->target == MACKO_TARGET_GPU && options->prefer == MACKO_PREFER_MEASURED
+             ? "target gpu and prefer measured cannot go together: products are not timed on a GPU here; prefer is time or memory"
+             : NULL;
+}
+
+/* Options are checked together before anything is read. */
 int main(int argc, char **argv)
 {
   request r = {0};
@@ -217,7 +226,8 @@ int main(int argc, char **argv)
   macko_options_init(&r.options);
   int status = parse(argc, argv, &r);
   if (status >= 0) return status;
-  if (macko_options_check(&r.options, &err)) return fprintf(stderr, "macko-convert: %s\n", err.text), 2;
+  const char *wrong = contradiction(&r.options, &err);
+  if (wrong) return fprintf(stderr, "macko-convert: %s\n", wrong), 2;
   if (convert(&r, &err)) return refuse(&err), 1;
   return output_printed("macko-convert");
 }

@@ -158,6 +158,7 @@ refused 2 "two files are needed" a.mtx
 refused 2 "--layout is for .macko files" a.mtx c.mtx --layout row
 refused 2 'layout "rwo" is unknown; the nearest is "row"' a.mtx old.macko --layout rwo
 refused 2 "format csr has no layout row" a.mtx old.macko --format csr --layout row
+refused 2 "target gpu and prefer measured cannot go together" a.mtx old.macko --target gpu --prefer measured
 for option in "--frmat" "--frmat csr" "--frmat=csr"; do
   refused 2 "the option ${option%%[ =]*} is unknown; the nearest is --format; --help tells more" a.mtx old.macko $option
 done
