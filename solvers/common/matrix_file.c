@@ -7,13 +7,13 @@
 #include "common/matrix_file.h"
 #include "common/npz.h"
 #include "common/petsc_binary.h"
+#include "common/temporary_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #if HAVE_ZLIB
 #include <zlib.h>
@@ -56,23 +56,6 @@ macko_status matrix_file_settle(macko_csr *csr, macko_error *err)
 
 /* ---- pipes ---- */
 
-/* Opens a new file in the folder TMPDIR, or in /tmp, which *folder is set to; NULL where there can be none. Its name, which nothing
- * else has, is unlinked at once, and only this user can read it. */
-static FILE *open_nameless(const char **folder)
-{
-  char name[4096];
-  *folder = getenv("TMPDIR");
-  if (!*folder || !**folder) *folder = "/tmp";
-  if (snprintf(name, sizeof name, "%s/macko-XXXXXX", *folder) >= (int)sizeof name) {
-    errno = ENAMETOOLONG;
-    return NULL;
-  }
-  const int copy = mkstemp(name);
-  if (copy < 0) return NULL;
-  unlink(name);
-  return fdopen(copy, "w+b");
-}
-
 /* Copies a stream to a temporary file and names that in f->name. The copy stays open until the process ends, because /dev/fd/N is
  * its only name: no folder lists it, so nothing is left behind whatever ends the program. */
 static macko_status copy(FILE *from, plain_file *f, macko_error *err)
@@ -80,7 +63,8 @@ static macko_status copy(FILE *from, plain_file *f, macko_error *err)
   char bytes[65536];
   size_t count;
   const char *folder;
-  FILE *to = open_nameless(&folder);
+  const int file = temporary_file(&folder);
+  FILE *to = file < 0 ? NULL : fdopen(file, "w+b");
   if (!to) return matrix_file_fail(err, MACKO_IO, f->path, "cannot be copied to %s: %s", folder, strerror(errno));
   while ((count = fread(bytes, 1, sizeof bytes, from)) > 0)
     if (fwrite(bytes, 1, count, to) != count) break;

@@ -1,10 +1,11 @@
 /* Pipes copied to files. */
 #include "common/spool.h"
 
+#include "common/temporary_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,20 +43,15 @@ static void CopyPipe(const char *path, int to, const char *folder, char *text, s
   close(from);
 }
 
-/* Makes the copy and names it in s->name. Its own name is unlinked at once: /dev/fd leads to it as long as it is open. */
+/* Makes the copy and names it in s->name: /dev/fd leads to it as long as it is open. */
 static void CopyToFolder(Spool *s, char *text, size_t size)
 {
-  const char *folder = getenv("TMPDIR");
-  char name[PETSC_MAX_PATH_LEN];
-  if (!folder || !*folder) folder = "/tmp";
-  snprintf(name, sizeof name, "%s/macko-XXXXXX", folder);
-  /* mkstemp makes a file that only this user can read, under a name that nothing else has. */
-  s->copy = mkstemp(name);
+  const char *folder;
+  s->copy = temporary_file(&folder);
   if (s->copy < 0) {
     snprintf(text, size, "%s: cannot be copied to %s: %s", s->path, folder, strerror(errno));
     return;
   }
-  unlink(name);
   snprintf(s->name, sizeof s->name, "/dev/fd/%d", s->copy);
   CopyPipe(s->path, s->copy, folder, text, size);
 }
