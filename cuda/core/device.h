@@ -133,8 +133,13 @@ macko_status macko_check_device(const macko_device_matrix *d, macko_error *err);
  * cannot hold it. *transpose is new and freed with macko_destroy. Errors: OUT_OF_MEMORY and those of macko_encode. */
 macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpose, macko_error *err);
 
-/* Sets how many multiprocessors a GPU has, and how many bytes of shared memory a block may have there. Errors: DEVICE. */
-macko_status macko_ask_gpu(int device, int *multiprocessors, int *shared_bytes, macko_error *err);
+/* This is what a GPU has: multiprocessors, bytes of shared memory that a block may have, bytes of the second-level cache. */
+typedef struct {
+  int multiprocessors, shared_bytes, cache_bytes;
+} macko_gpu;
+
+/* Sets *gpu. Errors: DEVICE. */
+macko_status macko_ask_gpu(int device, macko_gpu *gpu, macko_error *err);
 
 /* Tells libmacko how fast the current GPU is, by which plans are made. */
 void macko_know_current_gpu(void);

@@ -12,10 +12,11 @@ macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error 
   return macko_fail(err, MACKO_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
-macko_status macko_ask_gpu(int device, int *multiprocessors, int *shared_bytes, macko_error *err)
+macko_status macko_ask_gpu(int device, macko_gpu *gpu, macko_error *err)
 {
-  cudaError_t e = cudaDeviceGetAttribute(multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (!e) e = cudaDeviceGetAttribute(shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  cudaError_t e = cudaDeviceGetAttribute(&gpu->multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (!e) e = cudaDeviceGetAttribute(&gpu->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (!e) e = cudaDeviceGetAttribute(&gpu->cache_bytes, cudaDevAttrL2CacheSize, device);
   return macko_cuda_status(e, "asking what the GPU has", err);
 }
 

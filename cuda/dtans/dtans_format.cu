@@ -27,14 +27,14 @@ extern "C" macko_status macko_dtans_device_multiply(const macko_device_matrix *d
     a.table[i] = {(const uint4 *)((const char *)own->memory + own->table[i].ids),
                   (const macko_dtans_entry *)((const char *)own->memory + own->table[i].entries), own->table[i].symbols,
                   own->table[i].escape, (int)macko_dtans_id_bytes(own), own->shift};
-  int multiprocessors = 1, shared_bytes = 0;
+  macko_gpu gpu = {};
   cudaError_t error = cudaSuccess;
-  macko_status s = macko_ask_gpu(d->device, &multiprocessors, &shared_bytes, err);
+  macko_status s = macko_ask_gpu(d->device, &gpu, err);
   if (s) return s;
   /* A dictionary's table is read as it is stored: such values are not the ones this format is fast on. */
   device_values values = {macko_device_data(d, "values"), macko_device_data(d, "dict"), d->m.plan.stored_type, d->m.value_type,
                           (int)d->m.plan.table};
-  dtans_launch to_run = {a, values, p, stream, multiprocessors, shared_bytes, &error};
+  dtans_launch to_run = {a, values, p, stream, gpu.multiprocessors, gpu.shared_bytes, &error};
   if (own->kind == MACKO_DTANS_JOINT) macko_dtans_run_joint(to_run, own);
   else if (own->kind == MACKO_DTANS_BESIDE) macko_dtans_run_beside(to_run, own);
   else macko_dtans_run_split(to_run, own);

@@ -43,7 +43,7 @@ struct bundles_launch {
    * its share of the bundles at the same time. A bundle has sixteen blocks at least, one a row. */
   void choose_team(int threads, int resident, bundles *with_team) const
   {
-    const int64_t of_one = (a.count + own->multiprocessors - 1) / own->multiprocessors;
+    const int64_t of_one = (a.count + own->gpu.multiprocessors - 1) / own->gpu.multiprocessors;
     *with_team = a;
     with_team->team = 1;
     for (int team = 2; team <= threads / WARP && team * of_one <= resident / WARP && team * WARP / a.lanes <= ROWS;
@@ -59,10 +59,10 @@ struct bundles_launch {
     choose_team(threads, STAGED ? threads : MOST_THREADS, &with_team);
     auto kernel = bundles_kernel<STORED, VECTOR, SUM, GROUP, STAGED>;
     const int64_t teams = threads / WARP / with_team.team, bytes = sums_bytes(a, threads, GROUP * (int64_t)sizeof(SUM)) + x_bytes;
-    const int64_t most = STAGED ? own->multiprocessors : INT32_MAX;
+    const int64_t most = STAGED ? own->gpu.multiprocessors : INT32_MAX;
     /* What is set is always the same, as other threads may be setting it for other matrices. */
     cudaError_t error = cudaSuccess;
-    if (bytes > 48 << 10) error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, own->shared_bytes);
+    if (bytes > 48 << 10) error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, own->gpu.shared_bytes);
     int64_t blocks = (a.count + teams - 1) / teams;
     return error ? error : launch(kernel, (unsigned)(blocks < most ? blocks : most), threads, (size_t)bytes, stream, with_team,
                                   values, v);
@@ -74,8 +74,8 @@ struct bundles_launch {
   {
     if constexpr (has_own_kernels<STORED, VECTOR>()) {
       const int64_t of_row = GROUP * (int64_t)sizeof(SUM), x_bytes = (a.ncols + 1) * of_row;
-      if (a.bits <= 8 && sums_bytes(a, staged_threads<SUM, GROUP>, of_row) + x_bytes <= own->shared_bytes &&
-          slots >= 4 * a.ncols * own->multiprocessors)
+      if (a.bits <= 8 && sums_bytes(a, staged_threads<SUM, GROUP>, of_row) + x_bytes <= own->gpu.shared_bytes &&
+          slots >= 4 * a.ncols * own->gpu.multiprocessors)
         return start<STORED, VECTOR, SUM, GROUP, 1>(x_bytes, values, v);
       return start<STORED, VECTOR, SUM, GROUP, 0>(0, values, v);
     } else return start<MACKO_ANY, MACKO_ANY, SUM, GROUP, 0>(0, values, v);

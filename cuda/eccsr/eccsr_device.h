@@ -26,7 +26,7 @@ struct eccsr_parts {
 struct device_eccsr {
   device_tables tables;
   int listed;               /* parts are known */
-  int multiprocessors, shared_bytes; /* that a block may have */
+  macko_gpu gpu;            /* that holds it */
   eccsr_parts parts;        /* of slices that warps share, without a variant */
   macko_work_space *beside; /* for vectors side by side, without a variant */
 };

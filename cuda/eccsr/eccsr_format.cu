@@ -49,6 +49,16 @@ static macko_status check_runs(const macko_device_matrix *d, macko_error *err)
                     (long long)c->longest, MOST_RUNS);
 }
 
+/* Gives how many slices ahead warps look (fetch_ahead): as many as are taken at once, where the matrix is several times the cache.
+ * What is in the cache anyhow, and runs of one column, would take up to a tenth longer. */
+static int64_t slices_ahead(const macko_device_matrix *d, const macko_eccsr_counts *c)
+{
+  enum { CACHES = 4 };
+  const macko_gpu *gpu = &((const device_eccsr *)d->own)->gpu;
+  if (macko_eccsr_width(c) < 2 || d->bytes < CACHES * (int64_t)gpu->cache_bytes) return 0;
+  return (int64_t)macko_eccsr_at_once(c, gpu->multiprocessors);
+}
+
 /* Gives what kernels take of a matrix without a variant. */
 static eccsr slices_of(const macko_device_matrix *d)
 {
@@ -56,7 +66,7 @@ static eccsr slices_of(const macko_device_matrix *d)
   return {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
           (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
           macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), macko_eccsr_width(c), c->masked > 0, c->slices,
-          d->m.ncols, ((const device_eccsr *)d->own)->parts};
+          d->m.ncols, c->words, slices_ahead(d, c), ((const device_eccsr *)d->own)->parts};
 }
 
 /* Lists the parts of slices that warps share, if they do, once: new values change nothing there. */
@@ -64,7 +74,7 @@ static macko_status list_parts(macko_device_matrix *d, cudaStream_t stream, mack
 {
   device_eccsr *own = (device_eccsr *)d->own;
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
-  const int64_t most = macko_eccsr_most_steps(c, d->m.nrows, d->m.nnz, own->multiprocessors);
+  const int64_t most = macko_eccsr_most_steps(c, d->m.nrows, d->m.nnz, own->gpu.multiprocessors);
   if (own->listed || !most || !macko_eccsr_may_share(d->m.plan.stored_type, d->m.value_type)) return MACKO_OK;
   const macko_status s = macko_eccsr_list_parts(slices_of(d), (uint32_t)most, stream, &own->parts, err);
   own->listed = !s;
@@ -83,7 +93,7 @@ extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const
   device_eccsr *own = (device_eccsr *)d->own;
   if (!d->m.plan.variant && !own->beside) s = macko_beside_space(d->m.ncols, &own->beside, err);
   if (s) return s;
-  s = macko_ask_gpu(d->device, &own->multiprocessors, &own->shared_bytes, err);
+  s = macko_ask_gpu(d->device, &own->gpu, err);
   if (!s && !d->m.plan.variant) s = list_parts(d, stream, err);
   if (s) return s;
   return macko_prepare_tables(&own->tables, d, host, stream, err);

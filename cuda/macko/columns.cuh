@@ -31,7 +31,7 @@ struct device_rows {
   void *memory;     /* the pieces and rows of cut, on the device */
   const macko_piece *pieces; /* on the device */
   int64_t bytes;
-  int multiprocessors, shared_bytes; /* of the device; shared memory that a block may have */
+  macko_gpu gpu; /* that holds it */
   device_row_units row_units;
   macko_work_space *space; /* what row_units has zeroed, then sums of pieces or of units: a kernel needs one of both */
   int64_t space_bytes;

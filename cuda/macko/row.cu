@@ -40,7 +40,7 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 cudaError_t macko_rows_start(rows_kernel_type *kernel, const rows &a, const device_rows *r, const device_values &values,
                              const device_vectors &v, int group, cudaStream_t stream)
 {
-  int64_t per_block = THREADS / a.lanes, most = (int64_t)r->multiprocessors * BLOCKS;
+  int64_t per_block = THREADS / a.lanes, most = (int64_t)r->gpu.multiprocessors * BLOCKS;
   unsigned blocks = (unsigned)std::min((a.nrows + per_block - 1) / per_block, most) + a.piece_blocks;
   cudaError_t error = launch(kernel, blocks, THREADS, 0, stream, a, values, v);
   const macko_cut_row *cut = (const macko_cut_row *)(a.pieces + a.npieces);
@@ -62,7 +62,7 @@ struct rows_launch {
   {
     constexpr int NARROW = is_known<STORED> ? NOT_WIDE : ANY_WIDTH, BROAD = is_known<STORED> ? WIDE : ANY_WIDTH;
     if (GROUP == 1 && sizeof(SUM) == 4 && row_units.count)
-      return macko_shared_x_start(a, row_units, r->multiprocessors, values, v, stream);
+      return macko_shared_x_start(a, row_units, r->gpu.multiprocessors, values, v, stream);
     const auto kernel = a.bits >= 16 ? rows_kernel<STORED, VECTOR, SUM, GROUP, BROAD>
                                      : rows_kernel<STORED, VECTOR, SUM, GROUP, NARROW>;
     return macko_rows_start(kernel, a, r, values, v, GROUP, stream);
@@ -111,12 +111,12 @@ macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, co
                                 macko_error *err)
 {
   macko_status s = macko_cut_rows(host, &r->cut, err);
-  if (!s) s = macko_ask_gpu(d->device, &r->multiprocessors, &r->shared_bytes, err);
+  if (!s) s = macko_ask_gpu(d->device, &r->gpu, err);
   if (s) return s;
   s = upload_cut(r, &r->cut, stream, err);
   if (!s && r->cut.uncut.wide)
-    s = macko_row_units_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, r->shared_bytes, &r->row_units,
-                                stream, err);
+    s = macko_row_units_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->gpu.multiprocessors, r->gpu.shared_bytes,
+                                &r->row_units, stream, err);
   if (s) return s;
   int64_t partials = std::max(r->cut.npieces * MACKO_DEVICE_GROUP * (int64_t)sizeof(double), r->row_units.partial_bytes);
   r->space_bytes = r->row_units.zeroed + partials;

@@ -150,7 +150,7 @@ static int takes(const rows &a, const device_rows *r, const device_values &value
   const int type = values.stored_type;
   return !a.paper && (a.bits == 4 || a.bits == 8) && (type == MACKO_F16 || type == MACKO_BF16) && p->vector_type == type &&
          (uintptr_t)p->x % 16 == 0 && p->ldx % EIGHT == 0 && a.ncols < MOST_COLUMNS && a.nnz <= INT32_MAX &&
-         std::max(tile_bytes<8, 2>(), tile_bytes<8, 4>()) <= r->shared_bytes;
+         std::max(tile_bytes<8, 2>(), tile_bytes<8, 4>()) <= r->gpu.shared_bytes;
 }
 
 /* Says whether so many vectors are multiplied faster so. A tile costs much even where it is all but empty, and one group of vectors
