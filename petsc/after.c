@@ -56,21 +56,25 @@ static PetscErrorCode Look(Mat A, Size *size)
 
 /* The products since the values changed are those of the values before. Those that each of the earlier values of this pattern had
    beyond what renewing them would have cost have been lost by not having been encoded. */
-static PetscErrorCode NoticeChange(Mat A, Mat_Macko *m, PetscBool *changed)
+PetscErrorCode MackoNoticeChange(Mat A, MackoCount *count, PetscBool *changed)
 {
   PetscObjectState state, nonzerostate;
   PetscBool        same_pattern;
 
   PetscFunctionBegin;
   PetscCall(MackoCurrentState(A, &state, &nonzerostate));
-  same_pattern = (PetscBool)(m->counted_owner == A && m->counted_nonzerostate == nonzerostate);
-  *changed     = (PetscBool)(!same_pattern || m->counted_state != state);
+  same_pattern = (PetscBool)(count->owner == A && count->nonzerostate == nonzerostate);
+  *changed     = (PetscBool)(!same_pattern || count->state != state);
   if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
-  m->lost            = same_pattern ? m->lost + PetscMax(0, m->products - m->renewal) : 0;
-  m->products_before = m->products, m->products = 0;
-  m->gain_known = PETSC_FALSE;
-  m->counted_owner = A, m->counted_state = state, m->counted_nonzerostate = nonzerostate;
+  count->lost   = same_pattern ? count->lost + PetscMax(0, count->products - count->renewal) : 0;
+  count->before = count->products, count->products = 0;
+  count->owner = A, count->state = state, count->nonzerostate = nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscInt64 MackoWorth(const MackoCount *count, PetscInt64 cost, PetscInt64 lost)
+{
+  return count->before >= cost ? 0 : PetscMax(0, cost - lost);
 }
 
 /* Whether the question is open: what is asked for is compressed at once. */
@@ -87,17 +91,17 @@ typedef enum { ON_GPU, ON_CPU, MIXED } place;
 static void Decide(Mat_Macko *m, Size size, PetscBool first, place where)
 {
   PetscBool  renew = (PetscBool)(m->compressed || m->device || m->encodes);
-  PetscInt64 encode = 0, cost, lost = renew ? 0 : m->lost;
+  PetscInt64 encode = 0, cost, lost = renew ? 0 : m->count.lost;
 
-  m->worth = m->after;
+  m->count.worth = m->after;
   if (m->after != MACKO_AFTER_AUTO) return;
-  m->renewal = 0;
+  m->count.renewal = 0;
   if (Automatic(m) && m->kind->device && where == ON_GPU)
-    encode = BreakEven(size, PETSC_FALSE, first), m->renewal = BreakEven(size, PETSC_TRUE, (PetscBool)(renew && first));
+    encode = BreakEven(size, PETSC_FALSE, first), m->count.renewal = BreakEven(size, PETSC_TRUE, (PetscBool)(renew && first));
   if (Automatic(m) && !m->kind->device && where == ON_CPU)
-    encode = BreakEvenOnCPU(size.nnz, PETSC_FALSE), m->renewal = BreakEvenOnCPU(size.nnz, PETSC_TRUE);
-  cost     = renew ? m->renewal : encode;
-  m->worth = m->products_before >= cost ? 0 : PetscMax(0, cost - lost);
+    encode = BreakEvenOnCPU(size.nnz, PETSC_FALSE), m->count.renewal = BreakEvenOnCPU(size.nnz, PETSC_TRUE);
+  cost     = renew ? m->count.renewal : encode;
+  m->count.worth = MackoWorth(&m->count, cost, lost);
 }
 
 static PetscErrorCode DecideSeq(Mat A, Mat_Macko *m)
@@ -107,8 +111,9 @@ static PetscErrorCode DecideSeq(Mat A, Mat_Macko *m)
 
   PetscFunctionBegin;
   PetscCall(MackoReadOptions(A, NULL));
-  PetscCall(NoticeChange(A, m, &changed));
+  PetscCall(MackoNoticeChange(A, &m->count, &changed));
   if (!changed) PetscFunctionReturn(PETSC_SUCCESS);
+  m->gain_known = PETSC_FALSE;
   if (Automatic(m)) PetscCall(Look(A, &size));
   Decide(m, size, MackoDeviceLoads(), MackoDeviceAllowed(A, NULL) ? ON_GPU : ON_CPU);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -124,7 +129,7 @@ static PetscErrorCode WouldWait(Mat A, Mat_Macko *m, PetscBool *waits)
   if (!m || !m->kind) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoIsFresh(A, &fresh));
   PetscCall(DecideSeq(A, m));
-  *waits = (PetscBool)(!fresh && (m->held || m->products < m->worth));
+  *waits = (PetscBool)(!fresh && (m->held || m->count.products < m->count.worth));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,7 +147,7 @@ PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits)
   PetscFunctionBegin;
   PetscCall(WouldWait(A, m, waits));
   if (!m) PetscFunctionReturn(PETSC_SUCCESS);
-  m->products += count;
+  m->count.products += count;
   m->products_below += *waits ? count : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -159,8 +164,9 @@ static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m, PetscBool *changed)
 
   PetscFunctionBegin;
   PetscCall(MackoReadOptions(A, NULL));
-  PetscCall(NoticeChange(A, m, changed)); /* on all ranks together */
+  PetscCall(MackoNoticeChange(A, &m->count, changed)); /* on all ranks together */
   if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
+  m->gain_known = PETSC_FALSE;
   if (Automatic(m)) {
     PetscCall(MatMPIAIJGetSeqAIJ(A, &own, NULL, NULL));
     PetscCall(Look(own, &size));
@@ -192,7 +198,7 @@ static PetscErrorCode Hold(Mat A)
 /* Whether the blocks were encoded with the values that are counted, which are the present ones once it is decided. */
 static PetscBool EncodedMPI(Mat A, const Mat_Macko *m)
 {
-  return (PetscBool)(MackoOwns(m, A) && m->state == m->counted_state && m->nonzerostate == m->counted_nonzerostate);
+  return (PetscBool)(MackoOwns(m, A) && m->state == m->count.state && m->nonzerostate == m->count.nonzerostate);
 }
 
 /* Blocks that were told to wait do until they are brought up to date; only a change can bring others. */
@@ -204,8 +210,8 @@ PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits)
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
   PetscCall(DecideMPI(A, m, &changed));
-  *waits = (PetscBool)(!EncodedMPI(A, m) && m->products < m->worth);
-  m->products++;
+  *waits = (PetscBool)(!EncodedMPI(A, m) && m->count.products < m->count.worth);
+  m->count.products++;
   m->products_below += *waits;
   if (*waits && changed) PetscCall(Hold(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -230,7 +236,7 @@ PetscErrorCode MackoProspects(Mat A, MackoProspect *prospect)
     PetscCall(DecideSeq(A, &copy));
     PetscCall(MackoIsFresh(A, &prospect->fresh));
   }
-  prospect->products = copy.products, prospect->worth = copy.worth;
+  prospect->products = copy.count.products, prospect->worth = copy.count.worth;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

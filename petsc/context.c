@@ -25,6 +25,7 @@ static PetscErrorCode Free(void *argument)
   PetscCall(MackoHaloFree(m));
   MackoDeviceFree(m);
   macko_destroy(&m->compressed);
+  PetscCall(MackoFreeTransposed(m));
   PetscCall(PetscFree(m->whole_prefix));
   PetscCall(PetscFree(m->read_prefix));
   PetscCall(PetscFree(m));

@@ -42,6 +42,14 @@ typedef enum {
 
 typedef struct MackoKind MackoKind;
 
+/* Counts products with the values that a matrix has, known by their state: how many the type below does, and how many there were,
+   and those of the values before; how many would pay for renewing, and how many beyond that earlier values of the pattern had. */
+typedef struct {
+  PetscInt64       worth, products, before, renewal, lost;
+  Mat              owner;
+  PetscObjectState state, nonzerostate;
+} MackoCount;
+
 /* Composed with both the sequential and the parallel matrix: spptr may belong to the type that ours stands on. */
 typedef struct {
   const MackoKind *kind;
@@ -89,14 +97,14 @@ typedef struct {
   PetscInt64     multiplied;
   PetscLogDouble multiply_seconds;
 
-  /* after.c: -mat_macko_after; for the values that the matrix has, known by their state, how many products the type below does,
-     and how many there were, those of the values before, and all that the type below did; how many would pay for renewing, and
-     how many beyond that earlier values of the pattern had. */
-  PetscInt64       after, worth, products, products_before, products_below, renewal, lost;
-  Mat              counted_owner;
-  PetscObjectState counted_state, counted_nonzerostate;
-  PetscBool        held; /* a block whose parallel matrix waits */
-  PetscBool        gain_known, gains_little; /* for these values: whether a form is hardly faster than csr for one vector */
+  /* after.c: -mat_macko_after; products with the values that the matrix has, and all that the type below did. */
+  PetscInt64 after, products_below;
+  MackoCount count;
+  PetscBool  held; /* a block whose parallel matrix waits */
+  PetscBool  gain_known, gains_little; /* for these values: whether a form is hardly faster than csr for one vector */
+
+  /* transpose.c: of a sequential matrix, NULL before the first product with its transpose that is counted. */
+  struct MackoTransposed *transposed;
 } Mat_Macko;
 
 enum { MACKO_AFTER_AUTO = -1 };
@@ -278,8 +286,15 @@ typedef struct {
 /* Tells that; nothing is counted, and nothing that is done later becomes another for it. Collective. */
 PETSC_INTERN PetscErrorCode MackoProspects(Mat A, MackoProspect *prospect);
 
-/* Whether AIJ may do products where it is faster: on a CPU, where no option says how to store or when. It does all with A's
-   transpose, one vector or several: its loop over rows is the fastest in a cache; no form of ours reads a matrix by columns. */
+/* Begins to count anew where A's values have changed, which *changed says. */
+PETSC_INTERN PetscErrorCode MackoNoticeChange(Mat A, MackoCount *count, PetscBool *changed);
+
+/* Gives how many products the type below does before the present values are encoded, which costs so many of its products, where so
+   many were lost before: as often as the values before were multiplied the present ones are expected to be. */
+PETSC_INTERN PetscInt64 MackoWorth(const MackoCount *count, PetscInt64 cost, PetscInt64 lost);
+
+/* Whether AIJ may do products where it is faster: on a CPU, where no option says how to store or when. It does those with A's
+   transpose by its loop over rows, of several vectors always, as no form of ours reads a matrix by columns. */
 PETSC_INTERN PetscErrorCode MackoMayUseBase(Mat A, PetscBool *base);
 
 /* Whether AIJ does a product of A with so many dense columns where it may: it reads the matrix once for four of them, as a form of
@@ -288,6 +303,18 @@ PETSC_INTERN PetscErrorCode MackoDenseByBase(Mat A, PetscInt columns, PetscBool 
 
 /* z = op(A) x + y, or z = op(A) x where y is NULL, as the type that A, sequential, stands on does it. */
 PETSC_INTERN PetscErrorCode MackoBaseProduct(Mat A, macko_op op, Vec x, Vec y, Vec z);
+
+/* z = A' x + y, or z = A' x where y is NULL, by a compressed form of the transpose; *done is PETSC_FALSE, and nothing was done, where
+   products do not run on the CPU, where memory is preferred, and where there were not enough such products yet to pay for the
+   form, or it cannot be encoded. */
+PETSC_INTERN PetscErrorCode MackoMultTransposed(Mat A, Vec x, Vec y, Vec z, PetscBool *done);
+
+/* Prints the compressed forms of transposes of A's blocks, if there are any. Collective. */
+PETSC_INTERN PetscErrorCode MackoViewTransposed(Mat A, Mat blocks[2], int count, PetscViewer viewer);
+
+/* Makes the form of the transpose stale, if there is one; frees it. */
+PETSC_INTERN void           MackoForgetTransposed(Mat_Macko *m);
+PETSC_INTERN PetscErrorCode MackoFreeTransposed(Mat_Macko *m);
 
 /* The same for all blocks of a parallel matrix: fails on every rank if it fails on one. Collective where the matrix changed. */
 PETSC_INTERN PetscErrorCode MackoUpdateMPI(Mat A);

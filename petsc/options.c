@@ -59,7 +59,10 @@ void MackoSetOptions(Mat_Macko *m, const macko_options *options)
   old.target = options->target;
 #define MACKO_OPTION(field, LIST, usual, reader, help) if (old.field != options->field) same = PETSC_FALSE;
 #include "options.def"
-  if (!same) m->owner = NULL, m->gain_known = PETSC_FALSE;
+  if (!same) {
+    m->owner = NULL, m->gain_known = PETSC_FALSE;
+    MackoForgetTransposed(m);
+  }
   m->options      = *options;
   m->options_read = PETSC_TRUE;
 }

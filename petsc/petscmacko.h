@@ -1,6 +1,6 @@
 /* MATAIJMACKO is PETSc's AIJ whose products read a compressed form. Everything that is not a product is AIJ's own. So are the
- * first products, before there were enough to pay for encoding (-mat_macko_after), and on a CPU those with the transpose,
- * unless an option says how to store the matrix.
+ * first products, before there were enough to pay for encoding (-mat_macko_after), and on a CPU those with the transpose, until
+ * they pay for a compressed form of that as well, which -mat_macko_prefer memory does without.
  *
  * With a PETSc that has CUDA, and a GPU, MatCreateVecs gives VECCUDA and products stay on the GPU; -mat_macko_backend cpu
  * keeps them off it. From PETSc 3.26 on all such matrices then stand on AIJCUSPARSE instead of AIJ, unless -mat_macko_base aij

@@ -88,13 +88,14 @@ static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z)
 /* z = A' x + y, or z = A' x where y is NULL */
 static PetscErrorCode MultiplyTransposed(Mat A, Vec x, Vec y, Vec z)
 {
-  PetscBool done;
+  PetscBool done, base;
 
   PetscFunctionBegin;
   PetscCall(MackoCusparseMultTranspose(A, x, y, z, &done));
+  if (!done) PetscCall(MackoMultTransposed(A, x, y, z, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoMayUseBase(A, &done));
-  if (done) PetscCall(MackoBaseProduct(A, MACKO_OP_T, x, y, z));
+  PetscCall(MackoMayUseBase(A, &base));
+  if (base) PetscCall(MackoBaseProduct(A, MACKO_OP_T, x, y, z));
   else PetscCall(Multiply(A, MACKO_OP_T, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

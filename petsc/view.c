@@ -328,6 +328,7 @@ PetscErrorCode MackoView(Mat A, PetscViewer viewer)
   else if (!prospect.fresh) PetscCall(ViewWait(A, &prospect, "values have changed since this was encoded", viewer));
   if (info.encoded) PetscCall(ViewEncoded(A, blocks, count, &info, viewer));
   else PetscCall(ViewNotEncoded(A, blocks, count, viewer));
+  PetscCall(MackoViewTransposed(A, blocks, count, viewer));
   PetscCall(ViewBackend(A, blocks[0], &info, viewer));
   PetscCall(ViewBaseBytes(A, blocks, count, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

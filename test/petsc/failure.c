@@ -67,6 +67,14 @@ macko_status macko_encode_borrowed(const macko_csr *csr, const macko_options *op
   return status;
 }
 
+/* This is how transposes are encoded. */
+macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  NEXT(macko_encode);
+  if (fails_here && !in_library && calls++ >= fails_from) return refuse(err);
+  return next(csr, options, matrix, err);
+}
+
 macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_error *err)
 {
   NEXT(macko_refresh);
