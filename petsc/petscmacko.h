@@ -88,7 +88,8 @@ typedef struct {
   int            gap_bits;
   /* PETSC_TRUE if any block of any rank stores rounded values. */
   PetscBool      lossy;
-  /* csr_bytes is what CSR would take, with 32-bit indices where they suffice. */
+  /* csr_bytes is what CSR would take, with 32-bit indices where they suffice. A form of the transpose on a CPU is in neither: a view
+     tells of it. */
   PetscInt64     nnz, bytes, csr_bytes;
   /* These are the counts of the rank with most. */
   PetscInt64     encodes, refreshes;
