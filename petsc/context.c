@@ -4,14 +4,35 @@
 /* The container is found by this name among the objects that are composed with a matrix. */
 static const char key[] = "MatMacko";
 
+/* Looking a struct up takes as long as multiplying with some fifty entries, and a product of a parallel matrix asks a dozen times.
+   So a thread remembers the last ones, by the address of the matrix and its number, which no other one ever has. Each of them
+   belongs to a count of structs that were let go, and is forgotten when that has changed. */
+enum { REMEMBERED = 16 };
+static _Thread_local struct {
+  Mat           A;
+  PetscObjectId id;
+  unsigned      gone;
+  Mat_Macko    *m;
+} remembered[REMEMBERED];
+static unsigned gone;
+
+static void Forget(void)
+{
+  __atomic_fetch_add(&gone, 1, __ATOMIC_RELAXED);
+}
+
 /* The struct is composed with the matrix, and not put into its spptr, because AIJCUSPARSE uses that. Errors of the look-up count
    as "not ours": this is asked of matrices of any type. */
 Mat_Macko *MackoOf(Mat A)
 {
-  PetscContainer container = NULL;
-  void          *m         = NULL;
+  const PetscObjectId id        = ((PetscObject)A)->id;
+  const unsigned      now       = __atomic_load_n(&gone, __ATOMIC_RELAXED), i = (unsigned)id % REMEMBERED;
+  PetscContainer      container = NULL;
+  void               *m         = NULL;
+  if (remembered[i].m && remembered[i].A == A && remembered[i].id == id && remembered[i].gone == now) return remembered[i].m;
   if (PetscObjectQuery((PetscObject)A, key, (PetscObject *)&container) || !container) return NULL;
   if (PetscContainerGetPointer(container, &m)) return NULL;
+  remembered[i].A = A, remembered[i].id = id, remembered[i].gone = now, remembered[i].m = (Mat_Macko *)m;
   return (Mat_Macko *)m;
 }
 
@@ -22,6 +43,7 @@ static PetscErrorCode Free(void *argument)
   Mat_Macko *m = (Mat_Macko *)MackoDestroyed(argument);
 
   PetscFunctionBegin;
+  Forget();
   PetscCall(MackoHaloFree(m));
   MackoDeviceFree(m);
   macko_destroy(&m->compressed);
@@ -56,6 +78,7 @@ PetscErrorCode MackoGet(Mat A, Mat_Macko **m)
 PetscErrorCode MackoFree(Mat A)
 {
   PetscFunctionBegin;
+  Forget(); /* another matrix may hold the container, too */
   PetscCall(PetscObjectCompose((PetscObject)A, key, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,7 +38,7 @@ PetscBool MackoBlockInfo(Mat block, macko_info *info)
 /* Products on a GPU are only queued when they return and are not measured. */
 double MackoProductSeconds(const Mat_Macko *m)
 {
-  return m->multiplied ? m->multiply_seconds / (double)m->multiplied : 0;
+  return m->timed ? m->multiply_seconds / (double)m->timed : 0;
 }
 
 /* ---- formats of all ranks ---- */

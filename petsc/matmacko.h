@@ -94,8 +94,8 @@ typedef struct {
   PetscLogDouble encode_seconds, refresh_seconds;
 
   /* Products by one vector that the CPU has done with the present form of a sequential matrix. */
-  PetscInt64     multiplied;
-  PetscLogDouble multiply_seconds;
+  PetscInt64     multiplied, timed; /* of small matrices not every one is timed */
+  PetscLogDouble multiply_seconds;  /* of those that are */
 
   /* after.c: -mat_macko_after; products with the values that the matrix has, and all that the type below did. */
   PetscInt64 after, products_below;

@@ -63,7 +63,7 @@ static PetscErrorCode Encode(Mat_Macko *m, const MackoRows *rows, PetscBool devi
     m->compressed = fresh;
   }
   m->encodes++;
-  m->multiplied = 0, m->multiply_seconds = 0; /* these were of another form */
+  m->multiplied = m->timed = 0, m->multiply_seconds = 0; /* these were of another form */
   PetscCall(MackoLogOutsideProduct(end - start));
   if (!on_host) m->device_encodes = m->encodes, m->device_refreshes = m->refreshes;
   m->encode_seconds += end - start;
