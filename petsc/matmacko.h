@@ -305,8 +305,8 @@ PETSC_INTERN PetscErrorCode MackoDenseByBase(Mat A, PetscInt columns, PetscBool 
 PETSC_INTERN PetscErrorCode MackoBaseProduct(Mat A, macko_op op, Vec x, Vec y, Vec z);
 
 /* z = A' x + y, or z = A' x where y is NULL, by a compressed form of the transpose; *done is PETSC_FALSE, and nothing was done, where
-   products do not run on the CPU, where memory is preferred, and where there were not enough such products yet to pay for the
-   form, or it cannot be encoded. */
+   A stands on AIJCUSPARSE or multiplies on a GPU, where memory is preferred, and where there were not enough such products yet to
+   pay for the form, or it cannot be encoded. */
 PETSC_INTERN PetscErrorCode MackoMultTransposed(Mat A, Vec x, Vec y, Vec z, PetscBool *done);
 
 /* Prints the compressed forms of transposes of A's blocks, if there are any. Collective. */

@@ -168,7 +168,8 @@ PetscErrorCode MackoMultTransposed(Mat A, Vec x, Vec y, Vec z, PetscBool *done)
   *done = PETSC_FALSE;
   if (!m || !m->kind) PetscFunctionReturn(PETSC_SUCCESS); /* A has been its own factor */
   PetscCall(MackoReadOptions(A, NULL));
-  if (MackoDeviceAllowed(A, NULL) || m->backend == MACKO_BACKEND_CUDA || m->options.prefer == MACKO_PREFER_MEMORY)
+  if (m->kind->device || MackoDeviceAllowed(A, NULL) || m->backend == MACKO_BACKEND_CUDA ||
+      m->options.prefer == MACKO_PREFER_MEMORY)
     PetscFunctionReturn(PETSC_SUCCESS);
   if (!m->transposed) PetscCall(PetscNew(&m->transposed));
   t = m->transposed;
