@@ -1,6 +1,6 @@
 /* When the compressed form is made: after so many products with the same values as pay for it; those before are done by the type
  * that ours stands on, which has its arrays anyway. */
-#include "matmacko.h"
+#include "after.h"
 
 enum { PAYS_AT_ONCE = 32 << 20 }; /* entries */
 
@@ -29,12 +29,17 @@ static PetscInt64 BreakEven(Size size, PetscBool renew, PetscBool first)
   return is_even && size.nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / gain);
 }
 
-/* The same on a CPU, in products of AIJ: planning and encoding take some 2.5 ns an entry and 50 us (Zen 4), a product 0.45; within
-   a cache three tenths of it are gained, beyond it half. New values are written in about the time of two products. */
+double MackoSecondsOfAIJ(double nnz)
+{
+  return 1e-7 + 4.5e-10 * nnz;
+}
+
+/* The same on a CPU, in products of AIJ: planning and encoding take some 2.5 ns an entry and 50 us (Zen 4); within a cache three
+   tenths of a product are gained, beyond it half. New values are written in about the time of two products. */
 static PetscInt64 BreakEvenOnCPU(double nnz, PetscBool renew)
 {
   enum { CACHED = 2 << 20 }; /* entries */
-  double product = 1e-7 + 4.5e-10 * nnz, cost = renew ? 5e-6 + 2 * product : 5e-5 + 2.5e-9 * nnz;
+  double product = MackoSecondsOfAIJ(nnz), cost = renew ? 5e-6 + 2 * product : 5e-5 + 2.5e-9 * nnz;
   return (PetscInt64)(cost / (product * (nnz < CACHED ? 0.3 : 0.5)));
 }
 

@@ -1,5 +1,6 @@
 /* What a matrix of ours remembers, composed with it in a container. */
 #include "halo.h"
+#include "transpose.h"
 
 /* The container is found by this name among the objects that are composed with a matrix. */
 static const char key[] = "MatMacko";

@@ -267,55 +267,6 @@ PETSC_INTERN PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error
 /* The same, with a refusal raised as an error: where there is nobody to agree with. */
 PETSC_INTERN PetscErrorCode MackoUpdateSeq(Mat A);
 
-/* Whether another product with A is the type's below, because so few make no use of a compressed form, or because A has been its
-   own factor, which has no struct of ours; the product is counted, as one for each of `count` vectors. Of a parallel matrix: the
-   same on all ranks, collective where the matrix changed. */
-PETSC_INTERN PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits);
-PETSC_INTERN PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits);
-
-/* Whether it would be; nothing is counted. */
-PETSC_INTERN PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits);
-
-/* How things stand with the compressed form of a matrix: whether it belongs to the present values, how many products were done with
-   these, and how many the type below does before they are encoded. */
-typedef struct {
-  PetscBool  fresh;
-  PetscInt64 products, worth;
-} MackoProspect;
-
-/* Tells that; nothing is counted, and nothing that is done later becomes another for it. Collective. */
-PETSC_INTERN PetscErrorCode MackoProspects(Mat A, MackoProspect *prospect);
-
-/* Begins to count anew where A's values have changed, which *changed says. */
-PETSC_INTERN PetscErrorCode MackoNoticeChange(Mat A, MackoCount *count, PetscBool *changed);
-
-/* Gives how many products the type below does before the present values are encoded, which costs so many of its products, where so
-   many were lost before: as often as the values before were multiplied the present ones are expected to be. */
-PETSC_INTERN PetscInt64 MackoWorth(const MackoCount *count, PetscInt64 cost, PetscInt64 lost);
-
-/* Whether AIJ may do products where it is faster: on a CPU, where no option says how to store or when. It does those with A's
-   transpose by its loop over rows, of several vectors always, as no form of ours reads a matrix by columns. */
-PETSC_INTERN PetscErrorCode MackoMayUseBase(Mat A, PetscBool *base);
-
-/* Whether AIJ does a product of A with so many dense columns where it may: it reads the matrix once for four of them, as a form of
-   ours does, which gains too little then where it is barely faster for one. Such a product is counted. */
-PETSC_INTERN PetscErrorCode MackoDenseByBase(Mat A, PetscInt columns, PetscBool *base);
-
-/* z = op(A) x + y, or z = op(A) x where y is NULL, as the type that A, sequential, stands on does it. */
-PETSC_INTERN PetscErrorCode MackoBaseProduct(Mat A, macko_op op, Vec x, Vec y, Vec z);
-
-/* z = A' x + y, or z = A' x where y is NULL, by a compressed form of the transpose; *done is PETSC_FALSE, and nothing was done, where
-   A stands on AIJCUSPARSE or multiplies on a GPU, where memory is preferred, and where there were not enough such products yet to
-   pay for the form, or it cannot be encoded. */
-PETSC_INTERN PetscErrorCode MackoMultTransposed(Mat A, Vec x, Vec y, Vec z, PetscBool *done);
-
-/* Prints the compressed forms of transposes of A's blocks, if there are any. Collective. */
-PETSC_INTERN PetscErrorCode MackoViewTransposed(Mat A, Mat blocks[2], int count, PetscViewer viewer);
-
-/* Makes the form of the transpose stale, if there is one; frees it. */
-PETSC_INTERN void           MackoForgetTransposed(Mat_Macko *m);
-PETSC_INTERN PetscErrorCode MackoFreeTransposed(Mat_Macko *m);
-
 /* The same for all blocks of a parallel matrix: fails on every rank if it fails on one. Collective where the matrix changed. */
 PETSC_INTERN PetscErrorCode MackoUpdateMPI(Mat A);
 
@@ -332,6 +283,17 @@ typedef struct {
 
 /* Y = op(A) X + beta Y for k columns, wherever they are; A is sequential and up to date. */
 PETSC_INTERN PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y);
+
+/* The arrays of two vectors of a product, on the GPU if the matrix may multiply there and they are there; y's is read, or only
+   written. */
+typedef struct {
+  MackoArray x, y;
+  PetscBool  device, reads;
+} MackoVectors;
+
+/* Opens them for y = op(A) x + beta y; gives them back. */
+PETSC_INTERN PetscErrorCode MackoOpenVectors(Mat A, Vec x, PetscScalar beta, Vec y, MackoVectors *v);
+PETSC_INTERN PetscErrorCode MackoCloseVectors(Vec x, Vec y, MackoVectors *v);
 
 /* Sets up the product C = A B or A^T B with B dense, if C is such a one; the others as for AIJ. */
 PETSC_INTERN PetscErrorCode MackoDenseProduct(Mat C);

@@ -1,4 +1,5 @@
 /* MPIAIJMACKO: AIJ's halo exchange and assembly, with both blocks of a rank made SEQAIJMACKO. */
+#include "after.h"
 #include "halo.h"
 #include "sizes.h"
 

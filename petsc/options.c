@@ -1,5 +1,5 @@
 /* -mat_macko_*: one option for each of the library's, with the choices of its lists. */
-#include "matmacko.h"
+#include "transpose.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Products with dense matrices: all columns at once, so that the compressed form is read once for several of them. */
+#include "after.h"
 #include "compressed/compressed.h"
 #include "sizes.h"
 

@@ -1,5 +1,6 @@
 /* SEQAIJMACKO: AIJ's own arrays are the truth; the compressed form is made from them by the first product that finds it stale. */
-#include "matmacko.h"
+#include "after.h"
+#include "transpose.h"
 
 /* ---- products ---- */
 
@@ -47,28 +48,46 @@ PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoOpenVectors(Mat A, Vec x, PetscScalar beta, Vec y, MackoVectors *v)
+{
+  const PetscScalar *xa;
+
+  PetscFunctionBegin;
+  *v = (MackoVectors){.device = MackoDeviceAllowed(A, NULL), .reads = (PetscBool)(beta != 0)};
+  v->x.where = v->y.where = PETSC_MEMTYPE_HOST;
+  if (v->device) PetscCall(VecGetArrayReadAndMemType(x, &xa, &v->x.where));
+  else PetscCall(VecGetArrayRead(x, &xa));
+  v->x.data = (PetscScalar *)xa;
+  if (v->device && !v->reads) PetscCall(VecGetArrayWriteAndMemType(y, &v->y.data, &v->y.where));
+  else if (v->device) PetscCall(VecGetArrayAndMemType(y, &v->y.data, &v->y.where));
+  else if (!v->reads) PetscCall(VecGetArrayWrite(y, &v->y.data));
+  else PetscCall(VecGetArray(y, &v->y.data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoCloseVectors(Vec x, Vec y, MackoVectors *v)
+{
+  const PetscScalar *xa = v->x.data;
+
+  PetscFunctionBegin;
+  if (v->device && !v->reads) PetscCall(VecRestoreArrayWriteAndMemType(y, &v->y.data));
+  else if (v->device) PetscCall(VecRestoreArrayAndMemType(y, &v->y.data));
+  else if (!v->reads) PetscCall(VecRestoreArrayWrite(y, &v->y.data));
+  else PetscCall(VecRestoreArray(y, &v->y.data));
+  if (v->device) PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
+  else PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y = op(A) x + beta y with the compressed form, which is up to date */
 static PetscErrorCode MultiplyCompressed(Mat A, macko_op op, Vec x, PetscScalar beta, Vec y)
 {
-  const PetscScalar *xa;
-  MackoArray         from = {NULL, PETSC_MEMTYPE_HOST, 0}, to = from;
-  PetscBool          device = MackoDeviceAllowed(A, NULL);
+  MackoVectors v;
 
   PetscFunctionBegin;
-  if (device) PetscCall(VecGetArrayReadAndMemType(x, &xa, &from.where));
-  else PetscCall(VecGetArrayRead(x, &xa));
-  from.data = (PetscScalar *)xa;
-  if (device && beta == 0) PetscCall(VecGetArrayWriteAndMemType(y, &to.data, &to.where));
-  else if (device) PetscCall(VecGetArrayAndMemType(y, &to.data, &to.where));
-  else if (beta == 0) PetscCall(VecGetArrayWrite(y, &to.data));
-  else PetscCall(VecGetArray(y, &to.data));
-  PetscCall(MackoProduct(A, op, 1, from, beta, to));
-  if (device && beta == 0) PetscCall(VecRestoreArrayWriteAndMemType(y, &to.data));
-  else if (device) PetscCall(VecRestoreArrayAndMemType(y, &to.data));
-  else if (beta == 0) PetscCall(VecRestoreArrayWrite(y, &to.data));
-  else PetscCall(VecRestoreArray(y, &to.data));
-  if (device) PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
-  else PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(MackoOpenVectors(A, x, beta, y, &v));
+  PetscCall(MackoProduct(A, op, 1, v.x, beta, v.y));
+  PetscCall(MackoCloseVectors(x, y, &v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

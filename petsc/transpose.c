@@ -1,6 +1,7 @@
 /* Products with the transpose on a CPU, of sequential matrices and blocks. AIJ's loop for them, and more so those of our forms,
  * take longer than a product, so that a compressed form of the transpose is made once there were enough to pay for it. */
-#include "matmacko.h"
+#include "after.h"
+#include "transpose.h"
 
 /* This is the compressed form of a transpose, NULL until one was worth it, what it was made from, as Mat_Macko has it of the
    matrix itself, and what it did and cost. */
@@ -12,7 +13,7 @@ typedef struct MackoTransposed {
   PetscInt         ncols;
   MackoCount       count;   /* of products with the transpose, whoever does them */
   PetscBool        refused; /* by the library, for the pattern and values that count tells of */
-  PetscInt64       made, products;
+  PetscInt64       nnz, made, products;
   PetscLogDouble   seconds;
 } MackoTransposed;
 
@@ -30,11 +31,13 @@ PetscErrorCode MackoFreeTransposed(Mat_Macko *m)
 }
 
 /* What the form costs in products of AIJ with the transpose: transposing takes some 10 ns an entry, whether the pattern is known or
-   not, and encoding some 12 where it comes behind that; such a product takes 0.45 ns, of which the form saves half and more. (On a
-   Xeon of 2.6 GHz both took 35 to 60 products together.) */
+   not, and encoding some 12 where it comes behind that; the form saves half of such a product and more. (On a Xeon of 2.6 GHz both
+   took 35 to 60 products together.) */
 static PetscInt64 BreakEven(double nnz, PetscBool renew)
 {
-  double product = 1e-7 + 4.5e-10 * nnz, transpose = 2e-5 + 1e-8 * nnz, encode = renew ? 2 * product : 5e-5 + 1.2e-8 * nnz;
+  double product = MackoSecondsOfAIJ(nnz), transpose = 2e-5 + 1e-8 * nnz;
+  double encode  = renew ? 2 * product : 5e-5 + 1.2e-8 * nnz;
+
   return (PetscInt64)((transpose + encode) / (product * 0.5));
 }
 
@@ -126,7 +129,7 @@ static PetscErrorCode Renew(Mat A, Mat_Macko *m, MackoTransposed *t)
   t->seconds += end - start;
   t->refused = (PetscBool)(status != MACKO_OK);
   if (status) PetscFunctionReturn(PETSC_SUCCESS);
-  t->made++;
+  t->made++, t->nnz = rows.nnz;
   t->owner = A, t->data = A->data, t->ncols = A->cmap->n;
   t->state = t->count.state, t->nonzerostate = t->count.nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -135,24 +138,17 @@ static PetscErrorCode Renew(Mat A, Mat_Macko *m, MackoTransposed *t)
 /* z = A' x + beta z with the form */
 static PetscErrorCode Multiply(Mat A, MackoTransposed *t, Vec x, PetscScalar beta, Vec z)
 {
-  const PetscScalar *from;
-  PetscScalar       *to;
-  macko_info         info;
-  macko_status       status;
-  macko_error        err;
+  MackoVectors v;
+  macko_status status;
+  macko_error  err;
 
   PetscFunctionBegin;
-  macko_get_info(t->form, &info);
-  PetscCall(VecGetArrayRead(x, &from));
-  if (beta == 0) PetscCall(VecGetArrayWrite(z, &to));
-  else PetscCall(VecGetArray(z, &to));
+  PetscCall(MackoOpenVectors(A, x, beta, z, &v));
   PetscCall(PetscLogEventBegin(MACKO_Mult, A, 0, 0, 0));
-  status = macko_multiply(t->form, MACKO_OP_N, MACKO_F64, 1, 1, from, A->rmap->n, beta, to, A->cmap->n, &err);
+  status = macko_multiply(t->form, MACKO_OP_N, MACKO_F64, 1, 1, v.x.data, v.x.ld, beta, v.y.data, v.y.ld, &err);
   PetscCall(PetscLogEventEnd(MACKO_Mult, A, 0, 0, 0));
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)info.nnz));
-  if (beta == 0) PetscCall(VecRestoreArrayWrite(z, &to));
-  else PetscCall(VecRestoreArray(z, &to));
-  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)t->nnz));
+  PetscCall(MackoCloseVectors(x, z, &v));
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   t->products++;
   PetscFunctionReturn(PETSC_SUCCESS);

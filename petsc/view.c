@@ -1,5 +1,7 @@
 /* What is stored, why, and what it costs, for people: -mat_view ::ascii_info. */
+#include "after.h"
 #include "compressed/compressed.h"
+#include "transpose.h"
 
 #include <stdio.h>
 #include <string.h>
